@@ -12,6 +12,21 @@ CORNERS = ("tl", "tr", "bl", "br")
 PRESETS = ("dusk", "sand", "slate", "forest", "blush", "mono")
 
 
+class TileGrid(NamedTuple):
+    """The grid of tiles that the viewer loads at a high zoom.
+
+    ``side`` of a tile in pixels; ``levels`` in percent, where a page has 96 pixels per inch at 100; ``longest`` side of
+    a page in pixels at the first level, to which larger pages are scaled down (at the other levels in proportion).
+    """
+
+    side: int
+    levels: tuple[int, ...]
+    longest: int
+
+
+TILES = TileGrid(side=1024, levels=(400, 800), longest=16_000)
+
+
 class ViewerField:
     """One field: its ``kind`` (of ``contract.kinds``), the ``plan`` required for any value but ``default``, the
     allowed ``words`` or the range from ``low`` to ``high``, an older ``alias`` of its key, and whether its block

@@ -28,6 +28,8 @@ MATRIX = {
     "/embed/{live}": (200, "text/html", FRAMED_POLICY, None, RECHECKED),
     "/{gated}": (200, "text/html", UNFRAMED_POLICY, "DENY", NO_STORE),
     "/{live}/pages/1-800.jpg?v=1": (200, "image/jpeg", UNFRAMED_POLICY, "DENY", TEN_MINUTES),
+    "/{live}/tiles/1/400/0-0.jpg?v=1": (200, "image/jpeg", UNFRAMED_POLICY, "DENY", TEN_MINUTES),
+    "/{live}/tiles/1/401/0-0.jpg?v=1": (404, "text/plain", UNFRAMED_POLICY, "DENY", NO_STORE),
     "/{live}/text/1.json?v=1": (200, "application/json", UNFRAMED_POLICY, "DENY", TEN_MINUTES),
     "/{live}/search?v=1&q=page": (200, "application/json", UNFRAMED_POLICY, "DENY", "private, no-store"),
     "/{live}/pages/9-800.jpg?v=1": (404, "text/plain", UNFRAMED_POLICY, "DENY", NO_STORE),

@@ -190,7 +190,7 @@ def test_cached_pages_of_a_file_purged_by_another_instance_are_deleted(
     assert sweeps.delete_derived_of_destroyed(mine) == 0
     purge.purge(world.rt, ids[str(gone["uuid"])])
     assert sweeps.delete_derived_of_destroyed(mine) == 1
-    assert pages.list_documents() == [kept["uuid"]]
+    assert pages.files.list_documents() == [kept["uuid"]]
 
 
 def test_only_the_machine_of_a_listener_delivers_to_it(

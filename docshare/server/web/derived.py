@@ -60,7 +60,7 @@ def send_page_part(file_uuid: str, content_version: int, make: Callable[[], Resp
         except DamagedBytesError:
             if is_last:
                 raise
-            current_runtime().pages.delete_derived(file_uuid, content_version)  # made again from the document
+            current_runtime().pages.files.delete_derived(file_uuid, content_version)  # made again from the document
             continue
         response.headers["Cache-Control"] = _PAGE_CACHE
         return response

@@ -5,6 +5,7 @@
  * @property {string} base  base URL of page images and texts, such as "/aB3dE5fG7hJ9"
  * @property {string} version  identifies the content and the part of it that is shown
  * @property {[number, number, number][]} sizes  runs of [pages, width, height] in points
+ * @property {{side: number, levels: number[], longest: number}} tiles  the grid of tiles, all in pixels; levels in percent
  * @property {number} start  page to open, from 1
  * @property {string} token  signed view token
  * @property {string} beaconUrl

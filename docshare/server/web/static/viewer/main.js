@@ -9,6 +9,7 @@ import { listenToKeys, scrollsSideways } from "./keys.js";
 import { loadParts } from "./parts.js";
 import { keepPlace } from "./place.js";
 import { listenToPrinting } from "./print.js";
+import { Sharpness } from "./sharpness.js";
 import { Source } from "./source.js";
 import { watchSelection } from "./text.js";
 import { Toolbar } from "./toolbar.js";
@@ -27,11 +28,13 @@ class Viewer {
     this.source = new Source(this.facts);
     this.source.onOutdated = showOutdated;
     this.zoom = new Zoom(Mode.auto);
+    this.sharpness = new Sharpness(this.source, this.zoom);
     this.percent = 100;
     this.toolbar = new Toolbar(this, this.source.total);
     this.parts = makeParts(this);
     const stage = byId("pages");
     this.mode = new Mode(stage, this.source, this.zoom, this);
+    this.sharpness.update(this.mode);
     this.find = new Find(this.source, this.mode);
     this.place = keepPlace(this.mode, this.facts.start);
     if (this.mode.rtl) this.toolbar.mirror();
@@ -69,6 +72,7 @@ class Viewer {
     this.percent = position.percent;
     this.toolbar.show(position, this.zoom.mode);
     this.place?.saveSoon();
+    if (this.mode) this.sharpness.update(this.mode);
     for (const part of this.parts) part.onMove?.(position);
   }
 
