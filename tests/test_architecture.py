@@ -259,7 +259,12 @@ def test_the_top_level_contains_only_the_agreed_entries() -> None:
 
 
 @pytest.mark.parametrize(
-    "package", sorted(path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("docshare/**/__init__.py"))
+    "package",
+    sorted(
+        path.parent.relative_to(ROOT).as_posix()
+        for top in ("docshare", "tests")
+        for path in (ROOT / top).rglob("__init__.py")
+    ),
 )
 def test_a_package_docstring_names_its_modules(package: str) -> None:
     text = ast.get_docstring(parse_module(ROOT / package / "__init__.py")) or ""
@@ -272,3 +277,17 @@ def test_a_package_docstring_names_its_modules(package: str) -> None:
     assert first, f"{package}: name the module to read first"
     assert all((folder / f"{name}.py").exists() for name in first), f"{package}: {first}"
     assert re.search(r"\bimport(s|ed)?\b", text, re.IGNORECASE), f"{package}: say what it may import"
+
+
+@pytest.mark.parametrize("group", sorted(path.parent.name for path in PACKAGE.glob("cli/commands/*/__init__.py")))
+def test_the_docstring_of_a_command_group_names_the_groups_it_imports(group: str) -> None:
+    commands = PACKAGE / "cli" / "commands"
+    text = ast.get_docstring(parse_module(commands / group / "__init__.py")) or ""
+    groups = {path.stem for path in commands.iterdir()}
+    stated = {
+        name
+        for clause in re.findall(r"\bimports\s+([^.;:]+)", text)
+        for name in re.findall(r"``(\w+)``", clause)
+        if name in groups
+    }
+    assert stated == NOUNS.get(group, set())

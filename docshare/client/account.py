@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, cast
 
+from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import Call
 
 if TYPE_CHECKING:
     from docshare.client.types.account import Account

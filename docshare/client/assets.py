@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
+from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import Call
 from docshare.client.links import file_path
 from docshare.contract.media import ASSET_KINDS
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Self, cast
 
 from docshare import __version__
 from docshare.client.address import parse_address
+from docshare.client.http.call import Call
 from docshare.client.http.clock import SYSTEM_CLOCK, Clock
 from docshare.client.http.rate_limits import RateMeter
-from docshare.client.http.retries import Call
 from docshare.client.options import ClientOptions, Exchange
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import unquote
 
 from docshare.client.errors import LocalFileError
+from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import Call
 from docshare.client.links import file_path
 from docshare.client.options import UPLOAD_TIMEOUT
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, UnknownOutcome
+from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.options import UPLOAD_TIMEOUT
 from docshare.contract.wire import drop_none

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
+from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import file_path
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from docshare.client.errors import BadAddress
-from docshare.client.http.retries import Call
+from docshare.client.http.call import Call
 from docshare.contract.patterns import Pattern
 from docshare.contract.problems import Problem
 

@@ -8,8 +8,8 @@ from urllib.parse import urlencode, urlsplit
 
 from docshare.client.address import parse_origin
 from docshare.client.errors import NotAnApi, Refused
+from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import FormBody
 from docshare.contract.scopes import DEVICE_GRANT_TYPE
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from docshare.client.errors import NotAnApi
-from docshare.client.http.retries import Call
+from docshare.client.http.call import Call
 from docshare.client.links import find_file_id
 from docshare.contract.streams import LIMIT_DEFAULT, LIMIT_MAX
 

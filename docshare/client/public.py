@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, cast
 
 from docshare.client.errors import Refused
+from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import Call
 from docshare.client.links import extract_public_id
 from docshare.client.options import UPLOAD_TIMEOUT
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from docshare.client.errors import Refused
+from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import WholeBody
 from docshare.client.options import UPLOAD_TIMEOUT
 from docshare.client.paging import Feed, Row

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from docshare.client.errors import NotAnApi, WaitTimedOut
+from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import Call
 from docshare.client.links import file_path
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from docshare.client.errors import NotAnApi
+from docshare.client.http.call import Call
 from docshare.client.http.recovery import Probe
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import SCHEMES, extract_link_name, file_path
 from docshare.contract.fields import is_uuid
@@ -52,7 +52,7 @@ class VariantsApi(Resource):
         Parameters:
             file: a UUID or a short id.
             label: the recipient, up to 200 characters; None: no label.
-            overrides: ``allowDownload`` and ``pageRange``, if they differ from those of the file.
+            overrides: ``allowDownload``, ``pageRange`` and ``readerChoice``, if they differ from those of the file.
             known: UUIDs of existing variants.
 
         The API has no idempotency keys. If the response is lost after the server may have created the variant, the

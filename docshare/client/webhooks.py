@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from docshare.client.errors import NotAnApi
+from docshare.client.http.call import Call
 from docshare.client.http.recovery import Probe
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import Call
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import find_file_id
 from docshare.client.paging import Feed, Row

@@ -72,12 +72,13 @@ def required_plan(operation: str) -> Plan:
     return OPERATION_PLANS.get(operation, Plan.FREE)
 
 
-def plan_problem(needed: Plan, what: str) -> Problem:
-    """Return the problem that rejects ``what`` (a singular noun phrase that starts the sentence) below plan ``needed``.
+def plan_problem(needed: Plan, what: str, field: str = "") -> Problem:
+    """Return the problem that rejects ``what`` (a singular noun phrase that starts the sentence) below plan ``needed``;
+    ``field`` as in ``Problem``.
 
     Clients recognize it by the words "requires the <tier> plan" in its detail.
     """
-    return Problem("plan_required", f"{what} requires the {needed.tier} plan or higher.")
+    return Problem("plan_required", f"{what} requires the {needed.tier} plan or higher.", field=field)
 
 
 def require_plan(plan: Plan, operation: str, what: str) -> None:

@@ -72,7 +72,7 @@ GATE_TYPES = ("text", "email", "phone", "company")
 
 def field_problem(name: str, rule: str) -> Problem:
     """Return the problem of a field ``name`` that violates ``rule`` (what it must be, without a period)."""
-    return Problem("bad_request", f"{name} must be {rule}.")
+    return Problem("bad_request", f"{name} must be {rule}.", field=name)
 
 
 def is_integer(value: object) -> TypeGuard[int]:

@@ -69,7 +69,8 @@ class Problem(DocshareError):
 
     Parameters: ``code`` a key of ``PROBLEMS``; ``detail`` what failed and why, in one sentence; ``hint`` what to do
     (default: that of the code); ``headers`` additional response headers; ``extra`` additional members of the problem
-    document; ``status`` the HTTP status that a client received, if it differs from that of the code.
+    document; ``status`` the HTTP status that a client received, if it differs from that of the code; ``field`` the name
+    of the field of the request that was rejected (``gateFields[0].key``), empty for other reasons and in clients.
 
     Example::
 
@@ -88,6 +89,7 @@ class Problem(DocshareError):
         headers: Mapping[str, str] | None = None,
         extra: Mapping[str, Any] | None = None,
         status: int | None = None,
+        field: str = "",
     ) -> None:
         row = PROBLEMS.get(code, PROBLEMS["internal"])
         self.code = code
@@ -97,5 +99,6 @@ class Problem(DocshareError):
         self.hint = row.hint if hint is None else hint
         self.headers = dict(headers or {})
         self.extra = dict(extra or {})
+        self.field = field
         self.request_id = next((value for key, value in self.headers.items() if key.lower() == "x-request-id"), None)
         super().__init__(self.detail)

@@ -37,6 +37,8 @@ _SETTING_ROWS: tuple[Setting, ...] = (
     Setting("password", "password", Plan.BASIC, clears=("",), visibility="never"),  # shown as ``protected``
     _boolean_setting("allowDownload", default=True),
     _boolean_setting("showExpiry", default=True),
+    # Unset: readers can choose unless the link asks who they are. The File object always shows the setting in effect.
+    Setting("readerChoice", "boolean", clears=(None,)),
     _boolean_setting("requireEmail", Plan.PRO),
     _boolean_setting("notifyOnView", Plan.BASIC),
     Setting("deleteAt", "datetime", visibility="set"),
@@ -61,6 +63,29 @@ _SETTING_ROWS: tuple[Setting, ...] = (
 SETTINGS: dict[str, Setting] = {row.name: row for row in _SETTING_ROWS}
 """Every field of the settings body, in the order of the specification."""
 
+SETTING_OPTIONS: dict[str, tuple[str, ...]] = {
+    "viewerMode": ("--mode",),
+    "allowDownload": ("--download", "--no-download"),
+    "showExpiry": ("--show-expiry", "--hide-expiry"),
+    "readerChoice": ("--reader-choice", "--no-reader-choice"),
+    "requireEmail": ("--require-email", "--no-require-email"),
+    "notifyOnView": ("--notify", "--no-notify"),
+    "deleteAt": ("--expires",),
+    "viewLimit": ("--views",),
+    "pageRange": ("--pages",),
+    "gateFields": ("--gate",),
+    "gateDomains": ("--email-domain",),
+    "askReceipt": ("--receipt", "--no-receipt"),
+    "commentsEnabled": ("--comments", "--no-comments"),
+    "commentsAllowPublic": ("--comments-public", "--no-comments-public"),
+    "notifyOnComment": ("--notify-comments", "--no-notify-comments"),
+    "marksEnabled": ("--marks", "--no-marks"),
+    "annotationsEnabled": ("--annotations", "--no-annotations"),
+    "watermark": ("--watermark", "--no-watermark"),
+    "slug": ("--slug",),
+}
+"""Setting -> its option of ``docshare settings set``; a switch has one for on and one for off."""
+
 
 def parse_settings(body: object) -> dict[str, Any]:
     """Return the known keys in the body of a settings write, in table order, with the values to store; None clears.
@@ -79,6 +104,8 @@ def parse_value(name: str, value: object) -> Any:
     Raise ``bad_request`` that names the field if the value is malformed.
     """
     row = SETTINGS[name]
+    if value is None and None in row.clears:
+        return None
     parsed = row.parse(name, value)
     # Compare the parsed value, not the sent one: False == 0 in Python, and would clear a view limit.
     return None if row.default is None and parsed in row.clears else parsed

@@ -12,6 +12,21 @@ CORNERS = ("tl", "tr", "bl", "br")
 PRESETS = ("dusk", "sand", "slate", "forest", "blush", "mono")
 
 
+class TileGrid(NamedTuple):
+    """The grid of tiles that the viewer loads at a high zoom.
+
+    ``side`` of a tile in pixels; ``levels`` in percent, where a page has 96 pixels per inch at 100; ``longest`` side of
+    a page in pixels at the first level, to which larger pages are scaled down (at the other levels in proportion).
+    """
+
+    side: int
+    levels: tuple[int, ...]
+    longest: int
+
+
+TILES = TileGrid(side=1024, levels=(400, 800), longest=16_000)
+
+
 class ViewerField:
     """One field: its ``kind`` (of ``contract.kinds``), the ``plan`` required for any value but ``default``, the
     allowed ``words`` or the range from ``low`` to ``high``, an older ``alias`` of its key, and whether its block
@@ -161,7 +176,8 @@ def _parse_block(name: str, table: Block | ViewerField, value: object) -> tuple[
     block = {key: found for key, found in deviations.items() if found is not None}
     missing = [key for key, row in table.items() if row.required and key not in block]
     if missing:
-        raise Problem("bad_request", f"{name} must have {' and '.join(missing)}.")
+        detail = f"{name} must have {' and '.join(missing)}."
+        raise Problem("bad_request", detail, field=f"{name}.{missing[0]}")
     return block or None, max((table[key].plan for key in block), default=Plan.FREE)
 
 

@@ -144,8 +144,9 @@ class ApiDescription:
 
     def _read_response(self, status: str, value: Mapping[str, Any]) -> ResponseRow:
         raw = self._find_component("responses", value)
-        codes = [code for code, row in PROBLEMS.items() if str(row.status) == status]
-        # The body of an error is the same everywhere: a problem document.
+        is_problem = "application/problem+json" in raw.get("content", {})
+        codes = [code for code, row in PROBLEMS.items() if is_problem and str(row.status) == status]
+        # A problem document is the same everywhere.
         bodies = [] if codes else self._read_bodies(raw)
         return ResponseRow(status, raw.get("description", ""), bodies, codes)
 

@@ -96,6 +96,7 @@ _UNCOUNTED_REASONS = {
     "preview": "were link previews",
     "tool": "were programs that identify themselves",
     "prefetch": "were prefetched and never viewed",
+    "declined": "chose not to be measured",
 }
 
 

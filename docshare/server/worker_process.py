@@ -37,7 +37,7 @@ def main() -> int:
     try:
         with join_instance(config) as instance:
             migrate(instance.rt.db)  # after SIGHUP this process may be of a later version than its parent
-            instance.rt.pages.delete_stale(dict(contents.stream_versions(instance.rt.db)))
+            instance.rt.pages.files.delete_stale(dict(contents.stream_versions(instance.rt.db)))
             with serve_instance(port, instance, dev=order.dev):
                 os.write(sys.stdout.fileno(), READY)
                 select.select([wake_reader, sys.stdin.buffer], [], [])

@@ -31,6 +31,7 @@ REQUIRED_KEYS = [
     "askReceipt",
     "watermark",
     "showExpiry",
+    "readerChoice",
     "commentsEnabled",
     "commentsAllowPublic",
     "notifyOnComment",
@@ -64,6 +65,7 @@ ALL_KEYS = [
     "askReceipt",
     "watermark",
     "showExpiry",
+    "readerChoice",
     "commentsEnabled",
     "commentsAllowPublic",
     "notifyOnComment",
@@ -120,7 +122,7 @@ def test_a_new_file_has_the_defaults_and_omits_unset_keys(world: World) -> None:
     assert row["viewerMode"] == "standard"
     assert row["viewerSettings"] == {}
     assert row["shareUrl"] == made["shareUrl"] == f"http://127.0.0.1:8787/{made['shortId']}"
-    assert [key for key in REQUIRED_KEYS if row[key] is True] == ["allowDownload", "showExpiry"]
+    assert [key for key in REQUIRED_KEYS if row[key] is True] == ["allowDownload", "showExpiry", "readerChoice"]
     assert row["viewCount"] == row["viewsConsumed"] == 0
 
 

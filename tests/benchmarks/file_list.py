@@ -20,6 +20,7 @@ from werkzeug.test import Client
 from docshare.contract.plans import Plan
 from docshare.server.app import create_app
 from docshare.server.config import Config
+from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files.files import FileRow
 from docshare.server.store.instance import open_instance
@@ -64,16 +65,23 @@ def _generate_rows(files: int) -> Iterator[tuple[int, str | None, int, int, int 
 
 
 @contextmanager
-def populate_files(folder: Path, files: int) -> Iterator[tuple[Client, dict[str, str], Path]]:
-    """Yield a client of an instance whose only account has ``files`` files, its headers, and the database path."""
+def open_populated(folder: Path, files: int) -> Iterator[Runtime]:
+    """Yield the runtime of an instance whose only account has ``files`` files."""
     config = Config(data_dir=folder, base_url="http://127.0.0.1:8787", rate_limit=1_000_000)
     with open_instance(config) as instance:
         rt = instance.rt
         tempfile.tempdir = str(folder / "tmp")
-        owner = accounts.create_account(rt, "owner@example.com", "", Plan.PRO)
-        key = accounts.create_key(rt, owner.email, "").key
+        accounts.create_account(rt, "owner@example.com", "", Plan.PRO)
         with rt.db.write():
             rt.db.engine.connection().executemany(_INSERT, _generate_rows(files))
+        yield rt
+
+
+@contextmanager
+def populate_files(folder: Path, files: int) -> Iterator[tuple[Client, dict[str, str], Path]]:
+    """Yield a client of such an instance, its headers, and the database path."""
+    with open_populated(folder, files) as rt:
+        key = accounts.create_key(rt, "owner@example.com", "").key
         yield Client(create_app(rt)), {"Authorization": f"Bearer {key}"}, rt.db.path
 
 

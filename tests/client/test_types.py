@@ -76,9 +76,9 @@ ANSWERS = {
     "webhooks.redeliver": ("webhooks.WebhooksApi.redeliver", "Delivery"),
     "webhooks.deliveries": ("webhooks.WebhooksApi.deliveries", "Feed[Delivery]"),
 }
-# Answers without JSON, and the two kinds of sessions, whose methods are typed apart.
+# Answers without JSON, the two kinds of sessions, whose methods are typed apart, and the login, which has a class.
 UNTYPED = {"openapi.get", "files.settings", "files.download", "files.qr", "variants.delete", "public.qr", "keys.revoke",
-           "gate.list", "webhooks.delete", "readership.sessions"}  # fmt: skip
+           "gate.list", "webhooks.delete", "readership.sessions", "oauth.device"}  # fmt: skip
 
 
 def resolve(schema: dict[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,7 @@ CASES: tuple[SettingCase, ...] = (
     SettingCase("allowDownload", "free", False, {"allowDownload": False}, True, {"allowDownload": True}, (0, "no",
         None)),
     SettingCase("showExpiry", "free", False, {"showExpiry": False}, True, {"showExpiry": True}, (0, "no", None)),
+    SettingCase("readerChoice", "free", False, {"readerChoice": False}, None, {"readerChoice": True}, (0, "no", [])),
     _make_switch_case("requireEmail", "pro"),
     _make_switch_case("notifyOnView", "basic"),
     SettingCase("deleteAt", "free", "2031-05-06T09:08:09.5+02:00", {"deleteAt": "2031-05-06T07:08:09.500Z"},

@@ -24,6 +24,7 @@ ROWS: list[tuple[str, str, Any, tuple[Any, ...], str]] = [
     ("password", "basic", None, ("",), "never"),
     ("allowDownload", "free", True, (), "always"),
     ("showExpiry", "free", True, (), "always"),
+    ("readerChoice", "free", None, (None,), "always"),
     ("requireEmail", "pro", False, (), "always"),
     ("notifyOnView", "basic", False, (), "always"),
     ("deleteAt", "free", None, (), "set"),
@@ -49,8 +50,8 @@ FILE = [
     "uuid", "shortId", "slug", "originalName", "size", "mimeType", "createdAt", "deleteAt", "viewCount", "viewerMode",
     "protected", "allowDownload", "requireEmail", "notifyOnView", "contentVersion", "revisions",
     "totalPages", "updatedAt", "viewsConsumed", "viewerSettings",
-    "askReceipt", "watermark", "showExpiry", "commentsEnabled", "commentsAllowPublic", "notifyOnComment",
-    "marksEnabled", "annotationsEnabled", "designToolUpdatesEnabled",
+    "askReceipt", "watermark", "showExpiry", "readerChoice", "commentsEnabled", "commentsAllowPublic",
+    "notifyOnComment", "marksEnabled", "annotationsEnabled", "designToolUpdatesEnabled",
     "viewLimit", "burnedAt", "gateFields", "gateDomains", "pageRange", "shareUrl", "sha256",
 ]  # fmt: skip
 FILE_UNSET = [
@@ -84,6 +85,8 @@ def test_a_visible_setting_is_a_file_key_and_optional_only_if_unset() -> None:
         ("password", "secret", "secret", Plan.BASIC),
         ("allowDownload", False, False, Plan.FREE),
         ("showExpiry", False, False, Plan.FREE),
+        ("readerChoice", False, False, Plan.FREE),
+        ("readerChoice", None, None, Plan.FREE),
         ("requireEmail", True, True, Plan.PRO),
         ("notifyOnView", True, True, Plan.BASIC),
         ("deleteAt", "1970-01-01T00:00:01Z", 1000, Plan.FREE),

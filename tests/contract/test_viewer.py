@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.contract.viewer import VIEWER_BLOCKS, VIEWER_MODES, ViewerField, normalize
+from docshare.contract.viewer import TILES, VIEWER_BLOCKS, VIEWER_MODES, ViewerField, normalize
 from tests.contract.hostile_values import json_values, list_rejection_codes, run_parser
 
 ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
@@ -85,6 +85,11 @@ def test_only_cta_label_and_url_are_required_and_only_preset_has_an_alias() -> N
 
 def test_viewer_modes_are_as_expected() -> None:
     assert VIEWER_MODES == ("standard", "flipbook", "swipe", "magazine")
+
+
+def test_tiles_are_limited_to_two_levels() -> None:
+    """At most 1280 tiles of a page can be requested: 16 x 16 of the first level, four times as many of the other."""
+    assert TILES._asdict() == {"side": 1024, "levels": (400, 800), "longest": 16_000}
 
 
 DEFAULTS = {

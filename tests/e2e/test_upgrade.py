@@ -2,11 +2,11 @@
 version leaves that of a newer one alone.
 
 ``fixtures/schema-NN.tar.zst`` is the data directory of the last commit whose newest schema step was NN; steps that
-are missing came together with a later one, so no version ended with them. The program of that commit
-(extracted with ``git archive``, named in the file ``expected.json`` of the archive) created an account of the Pro
-plan and served the directory. It was sent ``plan.pdf`` of three pages, a variant, a webhook, and the beacons of one
-reader of three pages, where it had those. ``reserve`` and ``server.json`` were left out. A released fixture never
-changes. Add one before the step that follows it is added.
+are missing came together with a later one, so no version ended with them. The program of that commit, named in the
+file ``expected.json`` of the archive, created an account of the Pro plan and served the directory. It was sent
+``plan.pdf`` of three pages, a variant, a webhook, and the beacons of one reader of three pages, where it had those.
+A released fixture never changes. Before a step is added, ``python -m tests.support.schema_fixture`` makes the fixture
+of the step before.
 """
 
 import hashlib
@@ -24,9 +24,11 @@ import zstandard
 
 from docshare.cli import topics
 from docshare.server.store.migrations import STEPS
+from tests.support import schema_fixture
+from tests.support.repository import ROOT
 from tests.support.server_process import make_env, run_docshare, start_server
 
-FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("schema-*.tar.zst"))
+FIXTURES = sorted(schema_fixture.FIXTURES.glob("schema-*.tar.zst"))
 
 
 def extract(archive: Path, data_dir: Path) -> dict[str, Any]:
@@ -45,11 +47,44 @@ def extract(archive: Path, data_dir: Path) -> dict[str, Any]:
 
 
 def test_every_released_schema_has_a_fixture() -> None:
-    assert [path.name[7:9] for path in FIXTURES] == ["01", "02", "03", "04", "05", "07", "10", "12", "13", "14", "15"]
+    assert [path.name[7:9] for path in FIXTURES] == [
+        "01",
+        "02",
+        "03",
+        "04",
+        "05",
+        "07",
+        "10",
+        "12",
+        "13",
+        "14",
+        "15",
+        "16",
+        "17",
+    ]
 
 
 @pytest.mark.parametrize("archive", FIXTURES, ids=lambda path: path.name[:9])
 def test_the_data_directory_of_every_released_schema_opens(tmp_path: Path, archive: Path) -> None:
+    open_fixture(tmp_path, archive)
+
+
+def test_a_release_of_this_version_would_leave_a_fixture_that_opens(tmp_path: Path) -> None:
+    """``python -m tests.support.schema_fixture`` still works, and the schema has a step for every change."""
+    archive = schema_fixture.make_fixture(ROOT, "this version", tmp_path)
+    assert archive.name == f"schema-{len(STEPS):02d}.tar.zst"
+    before = archive.read_bytes()
+    with pytest.raises(FileExistsError):
+        schema_fixture.make_fixture(ROOT, "this version", tmp_path)
+    assert archive.read_bytes() == before
+    made = open_fixture(tmp_path, archive)
+    assert made["viewCount"] == 1
+    released = extract(FIXTURES[-1], tmp_path / "released")
+    assert set(made) == set(released)
+
+
+def open_fixture(tmp_path: Path, archive: Path) -> dict[str, Any]:
+    """Serve the data directory of ``archive`` and find in it what its program stored; return that."""
     data_dir = tmp_path / "data"
     old = extract(archive, data_dir)
     env = make_env(tmp_path)
@@ -84,6 +119,7 @@ def test_the_data_directory_of_every_released_schema_opens(tmp_path: Path, archi
         assert database.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
     checked = run_docshare("admin", "--data", str(data_dir), "check", env=env)
     assert checked.returncode == 0, f"{checked.stdout}\n{checked.stderr}"
+    return old
 
 
 @pytest.mark.parametrize("command", [("serve", "--port", "0"), ("admin", "account", "list")])

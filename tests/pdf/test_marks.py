@@ -81,5 +81,5 @@ def test_watermarked_and_plain_images_are_cached_separately(engine: PdfEngine, w
         kept = [store.image(FILE, 1, path, 1, 800, mark) for mark in (None, MARK, MARK._replace(opacity=0.5), MARK)]
         assert kept[1] == kept[3]
         assert len({file.read_bytes() for file in kept}) == len(set(kept)) == 3
-        store.delete_derived(FILE)
+        store.files.delete_derived(FILE)
         assert not any(Path(file).exists() for file in kept)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.server.pdf import pages
+from docshare.server.pdf import derived_files
 from docshare.server.pdf.answers import PageText
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError, WatermarkText
@@ -82,7 +82,7 @@ def list_files(root: Path) -> list[str]:
 def test_a_page_is_rendered_once_for_twenty_concurrent_readers(
     store: PageStore, counting_engine: CountingEngine, write_file: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "_SLOW_BUILD_S", 60.0)  # so that a busy machine does not make pages count as slow
+    monkeypatch.setattr(derived_files, "_SLOW_BUILD_S", 60.0)  # so that no page counts as slow on a busy machine
     blob = write_file(pdfs.simple_pdf(1))
     together = threading.Barrier(20)
 
@@ -134,7 +134,7 @@ def test_a_file_id_cannot_leave_the_folder(store: PageStore, write_file: Put) ->
         with pytest.raises(ValueError, match="file id"):
             store.image(name, 1, write_file(pdfs.simple_pdf(1)), 1, 800)
         with pytest.raises(ValueError, match="file id"):
-            store.delete_derived(name)
+            store.files.delete_derived(name)
 
 
 def test_the_next_page_is_rendered_ahead(store: PageStore, counting_engine: CountingEngine, write_file: Put) -> None:
@@ -173,7 +173,7 @@ def test_the_least_recently_used_file_is_evicted(
     root = tmp_path / "cache"
     with closing(PageStore(counting_engine, root)) as store:
         size = Path(store.image(FILE, 1, blob, 12, 800)).stat().st_size
-        store.delete_derived(FILE)
+        store.files.delete_derived(FILE)
     limit = 3 * size + size // 2
     with closing(PageStore(counting_engine, root, max_bytes=limit)) as store:
         for file in ("a", "b", "c"):
@@ -244,8 +244,8 @@ def test_removing_a_file_removes_only_its_pages(store: PageStore, write_file: Pu
         store.image(FILE, version, blob, 1, 800)
         store.text(FILE, version, blob, 1)
     store.image(OTHER, 1, blob, 1, 800)
-    store.delete_derived(FILE)
-    store.delete_derived(FILE)
+    store.files.delete_derived(FILE)
+    store.files.delete_derived(FILE)
     assert list_files(tmp_path / "cache") == [f"{OTHER}/1/1-800.jpg"]
 
 
@@ -257,7 +257,7 @@ def test_a_page_rendered_while_its_file_is_deleted_is_not_stored(
     with ThreadPoolExecutor(1) as pool:
         page = pool.submit(store.image, FILE, 1, blob, 1, 800)
         wait_until(lambda: counting_engine.requested == [1])
-        store.delete_derived(FILE)
+        store.files.delete_derived(FILE)
         counting_engine.gate.set()
         assert isinstance(page.exception(), UnrenderableError)
     assert list_files(tmp_path / "cache") == []
@@ -359,7 +359,7 @@ def test_files_derived_from_unknown_documents_are_removed(store: PageStore, writ
     blob = write_file(pdfs.simple_pdf(1))
     store.text(FILE, 1, blob, 1)
     store.text(OTHER, 1, blob, 1)
-    store.delete_stale({FILE: 1})
+    store.files.delete_stale({FILE: 1})
     assert list_files(tmp_path / "cache") == [f"{FILE}/1/1.json"]
 
 
@@ -367,12 +367,12 @@ def test_files_derived_from_a_replaced_version_are_removed(store: PageStore, wri
     blob = write_file(pdfs.simple_pdf(1))
     for version in (1, 2, 12):
         store.text(FILE, version, blob, 1)
-    store.delete_derived(FILE, 1)
+    store.files.delete_derived(FILE, 1)
     assert list_files(tmp_path / "cache") == [f"{FILE}/12/1.json", f"{FILE}/2/1.json"]
-    store.delete_stale({FILE: 12})
+    store.files.delete_stale({FILE: 12})
     assert list_files(tmp_path / "cache") == [f"{FILE}/12/1.json"]
 
 
 def test_delete_stale_does_not_create_the_cache(store: PageStore, tmp_path: Path) -> None:
-    store.delete_stale({})
+    store.files.delete_stale({})
     assert not (tmp_path / "cache").exists()

@@ -121,6 +121,29 @@ def insert_in_write(store: PostgresqlStore, account: int) -> None:
         insert_secret(store, str(account))
 
 
+def test_a_write_that_locks_its_rows_runs_beside_those_of_accounts_and_not_beside_one_of_everything(
+    stores: tuple[PostgresqlStore, PostgresqlStore],
+) -> None:
+    one, other = stores
+    order: list[str] = []
+
+    def write_rows() -> None:
+        with other.write_rows():
+            order.append("rows")
+
+    with one.write(1), ThreadPoolExecutor(1) as pool:
+        pool.submit(write_rows).result(10)
+    with one.write():
+        waiting = threading.Thread(target=write_rows)
+        waiting.start()
+        time.sleep(0.3)
+        order.append("everything")
+    waiting.join(10)
+    assert order == ["rows", "everything", "rows"]
+    with one.write_rows(), pytest.raises(RuntimeError, match="a write that protects 1 inside"), one.write(1):
+        pass
+
+
 def test_a_write_without_an_account_excludes_writes_of_all_accounts(
     stores: tuple[PostgresqlStore, PostgresqlStore],
 ) -> None:

@@ -49,7 +49,7 @@ def return_to_step(store: PostgresqlStore, step: int) -> None:
 
 def test_a_database_of_an_earlier_release_is_upgraded_to_the_schema_of_a_new_one(store: PostgresqlStore) -> None:
     new = describe(store)
-    for table in ("blob_removals", "data_keys", "device_codes"):
+    for table in ("blob_removals", "data_keys", "device_codes", "page_reloads"):
         store.execute(f"DROP TABLE {table}")
     added = [("accounts", "disabled_at"), ("login_links", "kind"), ("login_links", "new_email")]
     added += [("api_keys", name) for name in ("scopes", "file_id", "expires_at", "used_at")]

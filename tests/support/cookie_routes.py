@@ -198,6 +198,12 @@ def _build_beacon(desk: OwnerAndReader) -> CookieRequest:
     )
 
 
+def _build_visit(desk: OwnerAndReader) -> CookieRequest:
+    beacon = _build_beacon(desk)
+    reader = FakeReader(desk.world, desk.uploaded_file["shortId"], http=desk.reader)
+    return replace(beacon, path=f"{reader.facts['base']}/visit", body={"token": reader.token, "decline": True})
+
+
 PASSWORD = "correct horse battery staple"
 
 
@@ -236,6 +242,7 @@ COOKIE_ROUTES: dict[str, CookieRoute] = {
     "sign_in.leave": form_route("/logout"),
     "oauth.decide": form_route(lambda desk: desk.app.authorize_url(), decision="approve"),
     "beacons.record": CookieRoute(SenderKind.BEACON, _build_beacon),
+    "beacons.visit": CookieRoute(SenderKind.BEACON, _build_visit),
     "downloads.download": CookieRoute(SenderKind.READER_FORM, _build_download),
     "gate.enter": _enter_route(""),
     "gate.enter_embedded": _enter_route("/embed"),

@@ -61,4 +61,4 @@ class OwnerFile:
 
 def form_error(page: HtmlElement) -> str:
     """Return the message above a rejected form."""
-    return page.find_one("p", class_="wrong").words
+    return page.find_one(class_="wrong").words

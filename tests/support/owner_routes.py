@@ -89,6 +89,11 @@ def _hotspot_path(desk: OwnerAndReader) -> str:
     return f"{_file_path(desk)}/hotspots/{row[0]}/delete"
 
 
+def _build_selection_form(desk: OwnerAndReader) -> CookieRequest:
+    form = {"csrf": desk.token, "action": "trash", "file": desk.upload_file()["uuid"]}
+    return CookieRequest(desk.browser, "POST", "/files/selected", form=form)
+
+
 def _asset_path(desk: OwnerAndReader) -> str:
     insert_asset(desk.world, desk.uploaded_file["uuid"], "logo", _ASSET_UUID)
     return f"{_file_path(desk)}/assets/{_ASSET_UUID}/use"
@@ -96,6 +101,7 @@ def _asset_path(desk: OwnerAndReader) -> str:
 
 OWNER_ROUTES: dict[str, CookieRoute] = {
     "owner_library.delete": form_route(lambda desk: f"/files/{desk.upload_file()['uuid']}/delete", fate="trash"),
+    "owner_selection.change": CookieRoute(SenderKind.FORM, _build_selection_form),
     "owner_trash.restore": form_route(lambda desk: f"{_trashed_file_path(desk)}/restore"),
     "owner_trash.delete": form_route(lambda desk: f"{_trashed_file_path(desk)}/delete"),
     "owner_device.enter": CookieRoute(SenderKind.FORM, _build_device_form),

@@ -135,6 +135,21 @@ def test_concurrent_copies_of_the_first_beacon_count_as_one_view(world: World, l
     assert list_sessions(world) == [("human", 9_000)] * 10
 
 
+@pytest.mark.usefixtures("frequent_thread_switches")
+def test_concurrent_beacons_of_one_session_add_up(world: World, link: str) -> None:
+    """Beacons of a running session lock its row only; none overwrites what another one has added."""
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(10):
+            reader = FakeReader(world, link)
+            world.clock.advance(seconds=9)
+            assert reader.read_page(4, page=1) == 204
+            world.clock.advance(seconds=100)
+            bodies = [reader.build_beacon(read={2: 1_000}) for _ in range(8)]
+            answers = list(pool.map(reader.send_beacon, bodies))
+            assert [answer.status_code for answer in answers] == [204] * 8
+    assert list_sessions(world) == [("human", 12_000)] * 10
+
+
 def test_sessions_per_network_are_limited(world: World, link: str) -> None:
     crowd = [FakeReader(world, link, address=f"2001:db8:1:1::{host:x}") for host in range(1, 301)]
     early = crowd[0]

@@ -13,6 +13,8 @@ from docshare.server.web import assets
 from tests.api.raw_client import open_listener
 from tests.support.cast import Person, World
 from tests.support.oauth_app import make_app
+from tests.support.owner import put_settings
+from tests.support.pdfs import dense_text_pdf
 from tests.support.rows import insert_gate_response, insert_view
 from tests.web.test_every_route import list_paths
 
@@ -28,6 +30,8 @@ LISTS = {
     "/api/v1/events",
 }  # fmt: skip
 """Lists for API keys and access tokens, without any text that a reader wrote."""
+SAME_FOR_ALL = {"/<name>", "/embed/<name>", "/<name>/text/<page>.json"}
+"""The viewer of links without conditions, for requests without a cookie."""
 
 
 def upload_many(person: Person, files: int = 8) -> dict[str, Any]:
@@ -136,7 +140,7 @@ def test_compressed_routes_accept_no_cookie_and_change_nothing() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_no_other_route_compresses_its_response(make: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages, images, documents and responses with a credential are not compressed at any length."""
+    """Other pages, images, documents and responses with a credential are not compressed at any length."""
     monkeypatch.setattr("docshare.server.http.compression.MIN_BYTES", 1)
     world = make(rate_limit=1_000_000, address_limit=1_000_000)
     app = make_app(world)
@@ -149,8 +153,32 @@ def test_no_other_route_compresses_its_response(make: Any, method: str, monkeypa
                 rule, _ = routes.match(path.partition("?")[0], method=method, return_rule=True)
                 found.add(rule.rule)
                 assert "Accept-Encoding" in answer.headers["Vary"]
-    assert found <= FIXED | LISTS
+    assert found <= FIXED | LISTS | SAME_FOR_ALL
     assert bool(found) == (method == "GET")
+
+
+def test_the_viewer_is_compressed_only_where_it_is_the_same_for_everybody(world: World) -> None:
+    made = world.pia.upload(dense_text_pdf(60, seed=1))
+    paths = [f"/{made['shortId']}", f"/embed/{made['shortId']}", f"/{made['shortId']}/text/1.json?v=1"]
+    for path in paths:
+        plain = world.http.get(path, buffered=True)
+        packed = world.http.get(path, headers=GZIP, buffered=True)
+        token = re.compile(rb'"token": ?"[^"]+"')  # different for each load
+        assert token.sub(b"", decompress_response(packed)) == token.sub(b"", plain.data)
+        assert len(packed.data) < len(plain.data) / 2
+        for answer in (plain, packed):
+            assert answer.headers["Vary"] == "Authorization, Cookie, Accept-Encoding"
+        returning = world.app.test_client()
+        returning.set_cookie("viewer-cookies", "1")
+        assert "Content-Encoding" not in returning.get(path, headers=GZIP, buffered=True).headers
+    text = world.http.get(paths[2], headers=GZIP, buffered=True)
+    tags = {text.headers["ETag"], world.http.get(paths[2], buffered=True).headers["ETag"]}
+    assert len(tags) == 2
+    again = world.http.get(paths[2], headers=GZIP | {"If-None-Match": text.headers["ETag"]}, buffered=True)
+    assert (again.status_code, again.data) == (304, b"")
+    for settings in ({"password": "secret"}, {"password": "", "requireEmail": True}):
+        put_settings(world, made, **settings)
+        assert "Content-Encoding" not in world.http.get(paths[0], headers=GZIP).headers
 
 
 def test_every_compressed_list_names_accept_encoding_in_vary(world: World) -> None:

@@ -193,7 +193,10 @@ def test_wrong_codes_are_limited_per_network_over_all_accounts(app: OAuthApp) ->
 
 
 def test_new_logins_are_limited_per_network(app: OAuthApp) -> None:
-    assert [begin(app).status_code for _ in range(31)] == [200] * 30 + [429]
+    assert [begin(app).status_code for _ in range(30)] == [200] * 30
+    refused = begin(app)
+    assert error_of(refused) == (429, "temporarily_unavailable")
+    assert 0 < int(refused.headers["Retry-After"]) <= 15 * 60
     app.world.clock.advance(minutes=16)
     assert begin(app).status_code == 200
 
@@ -204,6 +207,16 @@ def test_waiting_is_not_counted_as_a_failure(make: Any) -> None:
     for _ in range(5):
         assert poll(app, code).status_code == 400
     assert [poll(app, "x").status_code for _ in range(3)] == [400, 400, 429]
+
+
+def test_the_description_has_the_keys_of_the_responses(app: OAuthApp) -> None:
+    described = app.http.get("/api/v1/openapi.json").get_json()["paths"]["/oauth/device_authorization"]["post"]
+    assert described["x-addition"] is True
+    codes = described["responses"]["200"]["content"]["application/json"]["schema"]
+    assert set(codes["properties"]) == set(codes["required"]) == set(begin_login(app))
+    errors = described["responses"]["429"]["content"]["application/json"]["schema"]
+    assert set(begin(app, scope="nothing").get_json()) <= set(errors["properties"])
+    assert list(described["responses"]["429"]["headers"]) == ["Retry-After"]
 
 
 def test_the_metadata_names_the_endpoint_and_the_grant(world: World) -> None:

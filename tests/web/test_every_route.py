@@ -35,6 +35,7 @@ def list_paths(world: World) -> list[str]:
         stylesheet[1],
         script[1],
         f"/{uploaded_file['shortId']}/pages/1-800.jpg?v=1",
+        f"/{uploaded_file['shortId']}/tiles/1/400/0-0.jpg?v=1",
         f"/{uploaded_file['shortId']}/text/1.json?v=1",
         f"/{uploaded_file['shortId']}/search?v=1&q=page",
     ]

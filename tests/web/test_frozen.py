@@ -17,6 +17,7 @@ ASSET = "00000000-0000-4000-8000-000000000000"
 PAGE_RESOURCES = (
     "pages/1-800.jpg?v=1",
     "pages/3-1600.jpg?v=1",
+    "tiles/1/400/0-0.jpg?v=1",
     "text/1.json?v=1",
     "search?v=1&q=a",
     "style.css",

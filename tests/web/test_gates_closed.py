@@ -35,7 +35,7 @@ COMBINATIONS = [a | b | c for a, b, c in itertools.product(PROTECTIONS, IDENTITI
 OPEN_SETTINGS: dict[str, Any] = {"password": "", "requireEmail": False, "gateFields": None, "viewLimit": 0}
 # Passing the gate is tested in test_gates.py.
 GATE_FORM_PATHS = {"/<name>/enter", "/embed/<name>/enter"}
-PATH_VALUES = {"page": "1", "width": "800", "asset_id": ASSET}
+PATH_VALUES = {"page": "1", "width": "800", "level": "400", "column": "0", "row": "0", "asset_id": ASSET}
 LINK = re.compile("/(?:embed/|api/files/)?<([a-z_]+)>")
 
 
@@ -89,7 +89,7 @@ def test_the_crawl_covers_the_routes_that_serve_a_document(world: World, file: O
     for method, path in [
         ("GET", f"{base}?v=1"), ("HEAD", f"{base}?v=1"), ("GET", f"/embed{base}?v=1"),
         ("GET", f"{base}/pages/1-800.jpg?v=1"), ("GET", f"{base}/text/1.json?v=1"), ("POST", f"{base}/download?v=1"),
-        ("GET", f"{base}/search?v=1"),
+        ("GET", f"{base}/search?v=1"), ("GET", f"{base}/tiles/1/400/0-0.jpg?v=1"),
         ("GET", f"{base}/assets/{ASSET}?v=1"), ("POST", f"{base}/beacon?v=1"),
         ("GET", f"/api/files{base}/metadata?v=1"),
     ]:  # fmt: skip
@@ -190,6 +190,7 @@ class AdmittedReader:
         ends = [
             "pages/1-800.jpg?v=1",
             "pages/1-1600.jpg?v=1",
+            "tiles/1/400/0-0.jpg?v=1",
             "text/1.json?v=1",
             "search?v=1&q=words",
             "style.css",

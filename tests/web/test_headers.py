@@ -6,6 +6,7 @@ import pytest
 
 from docshare.server.web import derived
 from tests.support.cast import World
+from tests.support.owner import put_settings
 from tests.support.rows import update_file_row
 
 POLICY = (
@@ -16,15 +17,19 @@ POLICY = (
 UNFRAMED_POLICY = POLICY + "'none'"
 FRAMED_POLICY = POLICY + "*"
 NO_STORE = "private, no-store"
+RECHECKED = "private, no-cache"
 TEN_MINUTES = "private, max-age=600"
 IMMUTABLE = "public, max-age=31536000, immutable"
 
 # address -> status, type, policy, X-Frame-Options, Cache-Control
 MATRIX = {
     "/": (200, "text/html", UNFRAMED_POLICY, "DENY", NO_STORE),
-    "/{live}": (200, "text/html", UNFRAMED_POLICY, "DENY", NO_STORE),
-    "/embed/{live}": (200, "text/html", FRAMED_POLICY, None, NO_STORE),
+    "/{live}": (200, "text/html", UNFRAMED_POLICY, "DENY", RECHECKED),
+    "/embed/{live}": (200, "text/html", FRAMED_POLICY, None, RECHECKED),
+    "/{gated}": (200, "text/html", UNFRAMED_POLICY, "DENY", NO_STORE),
     "/{live}/pages/1-800.jpg?v=1": (200, "image/jpeg", UNFRAMED_POLICY, "DENY", TEN_MINUTES),
+    "/{live}/tiles/1/400/0-0.jpg?v=1": (200, "image/jpeg", UNFRAMED_POLICY, "DENY", TEN_MINUTES),
+    "/{live}/tiles/1/401/0-0.jpg?v=1": (404, "text/plain", UNFRAMED_POLICY, "DENY", NO_STORE),
     "/{live}/text/1.json?v=1": (200, "application/json", UNFRAMED_POLICY, "DENY", TEN_MINUTES),
     "/{live}/search?v=1&q=page": (200, "application/json", UNFRAMED_POLICY, "DENY", "private, no-store"),
     "/{live}/pages/9-800.jpg?v=1": (404, "text/plain", UNFRAMED_POLICY, "DENY", NO_STORE),
@@ -57,7 +62,9 @@ def names(world: World) -> dict[str, str]:
     update_file_row(world, dead["uuid"], delete_at=world.clock.now)
     mark = re.search(r"/static/([0-9a-f]{16})/", world.http.get("/").text)
     assert mark is not None
-    return {"live": live["shortId"], "dead": dead["shortId"], "mark": mark[1]}
+    gated = world.pia.upload()
+    put_settings(world, gated, password="open sesame")
+    return {"live": live["shortId"], "dead": dead["shortId"], "gated": gated["shortId"], "mark": mark[1]}
 
 
 @pytest.mark.parametrize("address", MATRIX)
@@ -75,7 +82,7 @@ def test_response_has_the_expected_headers(world: World, names: dict[str, str], 
     assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
     assert headers["Cross-Origin-Resource-Policy"] == ("cross-origin" if policy == FRAMED_POLICY else "same-origin")
     assert "camera=()" in headers["Permissions-Policy"]
-    assert "Set-Cookie" not in headers
+    assert ("Set-Cookie" in headers) == (address == "/{gated}")
     varies = {part.strip() for part in headers.get("Vary", "").split(",")}
     assert varies >= {"Authorization", "Cookie"} or caching.startswith("public")
 

@@ -14,7 +14,18 @@ from tests.support.owner import put_settings, sign_in_browser
 from tests.support.owner_file import UNKNOWN_UUID, OwnerFile
 from tests.support.pdfs import simple_pdf
 
-PAGES = ("", "/settings", "/looks", "/looks/preview", "/links", "/invites", "/hotspots", "/hotspots/1", "/assets", "/replace")
+PAGES = (
+    "",
+    "/settings",
+    "/looks",
+    "/looks/preview",
+    "/links",
+    "/invites",
+    "/hotspots",
+    "/hotspots/1",
+    "/assets",
+    "/replace",
+)
 FORM_ACTIONS = (
     "/settings", "/looks", "/looks/preview", "/links", f"/links/{UNKNOWN_UUID}", f"/links/{UNKNOWN_UUID}/revoke",
     f"/links/{UNKNOWN_UUID}/restore",

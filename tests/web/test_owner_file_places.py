@@ -55,10 +55,10 @@ def test_a_hotspot_can_play_an_audio_asset(owner_file: OwnerFile) -> None:
     ("typed", "named"),
     [
         ({}, "either a link or a sound"),
-        ({"link": "http://film.example"}, "link"),
-        ({"link": "https://film.example", "width": "95"}, "rect"),
+        ({"link": "http://film.example"}, "Link URL: "),
+        ({"link": "https://film.example", "width": "95"}, "Position: Enter an area inside"),
         ({"link": "https://film.example", "x": "left"}, "numbers"),
-        ({"link": "https://film.example", "x": "nan"}, "rect"),
+        ({"link": "https://film.example", "x": "nan"}, "Position: Enter an area inside"),
     ],
 )
 def test_an_invalid_hotspot_is_rejected_and_remains_in_the_form(

@@ -14,7 +14,14 @@ from tests.support.pdfs import simple_pdf
 from tests.support.reader import FakeReader
 
 RANGE_WARNING = "The shared pages are not part of the new version"
-PAGE_RESOURCES = ["pages/1-800.jpg?v=", "text/1.json?v=", "search?q=page&v=", "style.css", "feedback"]
+PAGE_RESOURCES = [
+    "pages/1-800.jpg?v=",
+    "tiles/1/400/0-0.jpg?v=",
+    "text/1.json?v=",
+    "search?q=page&v=",
+    "style.css",
+    "feedback",
+]
 
 
 @pytest.fixture

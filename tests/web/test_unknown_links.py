@@ -19,12 +19,14 @@ LINK_ROUTES = {
     ("GET", "/embed/<name>/enter"): "",
     ("POST", "/embed/<name>/enter"): "",
     ("GET", "/<name>/pages/<page>-<width>.jpg"): "/<name>/pages/1-800.jpg?v=1",
+    ("GET", "/<name>/tiles/<page>/<level>/<column>-<row>.jpg"): "/<name>/tiles/1/400/0-0.jpg?v=1",
     ("GET", "/<name>/text/<page>.json"): "/<name>/text/1.json?v=1",
     ("GET", "/<name>/search"): "/<name>/search?v=1&q=x",
     ("GET", "/<name>/style.css"): "",
     ("GET", "/<name>/assets/<asset_id>"): "/<name>/assets/none",
     ("POST", "/<name>/download"): "",
     ("POST", "/<name>/beacon"): "",
+    ("POST", "/<name>/visit"): "",
     ("GET", "/<name>/feedback"): "",
     ("POST", "/<name>/notes"): "",
     ("DELETE", "/<name>/notes/<uuid>"): "/<name>/notes/none",
@@ -50,7 +52,8 @@ OWNER_PREFIXES = (
 )
 # These contain no link name, but a fingerprint or a secret of at least 160 bits.
 UNLINKED_PREFIXES = ("/static/", "/login/", "/notices/", "/docs/")
-TOKEN_ROUTE = ("POST", "/<name>/beacon")  # without the token of an opened page, the link is not looked up
+# Without the token of an opened page, the link is not looked up.
+TOKEN_ROUTES = (("POST", "/<name>/beacon"), ("POST", "/<name>/visit"))
 
 
 def request_link(world: World, route: tuple[str, str], name: str, *, method: str | None = None) -> TestResponse:
@@ -58,8 +61,8 @@ def request_link(world: World, route: tuple[str, str], name: str, *, method: str
     return world.http.open(
         path,
         method=method or route[0],
-        data="{}" if route == TOKEN_ROUTE else None,
-        content_type="application/json" if route == TOKEN_ROUTE else None,
+        data="{}" if route in TOKEN_ROUTES else None,
+        content_type="application/json" if route in TOKEN_ROUTES else None,
         environ_overrides={"REMOTE_ADDR": "198.51.100.4"},
         buffered=True,
     )
@@ -88,7 +91,7 @@ def test_the_table_contains_every_public_link_route(world: World) -> None:
     assert found | {("GET", "/oembed")} == set(LINK_ROUTES)
 
 
-@pytest.mark.parametrize("route", [route for route in LINK_ROUTES if route != TOKEN_ROUTE], ids=" ".join)
+@pytest.mark.parametrize("route", [route for route in LINK_ROUTES if route not in TOKEN_ROUTES], ids=" ".join)
 def test_unknown_links_are_counted_at_every_route(world: World, route: tuple[str, str]) -> None:
     spend_budget(world, [route])
     assert request_link(world, route, str(uuid.uuid4())).status_code == 429

@@ -39,7 +39,13 @@ def enter_gate(world: World, made: dict[str, Any]) -> GateClient:
 
 def list_resource_statuses(guest: GateClient) -> set[int]:
     """Return the response statuses of all resources of an open page."""
-    loads = ("pages/1-800.jpg?v=1", "pages/3-1600.jpg?v=1", "text/1.json?v=1", "search?v=1&q=page")
+    loads = (
+        "pages/1-800.jpg?v=1",
+        "pages/3-1600.jpg?v=1",
+        "tiles/1/400/0-0.jpg?v=1",
+        "text/1.json?v=1",
+        "search?v=1&q=page",
+    )
     found = {guest.get(f"{guest.path}/{load}").status_code for load in loads}
     return found | {guest.post(f"{guest.path}/download").status_code}
 

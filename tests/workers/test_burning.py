@@ -236,7 +236,7 @@ def test_bytes_that_remain_after_a_crash_are_deleted_at_the_next_start(
 
     with monkeypatch.context() as patched:
         patched.setattr(type(world.rt.blobs), "delete", crash)
-        patched.setattr(type(world.rt.pages), "delete_derived", crash)
+        patched.setattr(type(world.rt.pages.files), "delete_derived", crash)
         with pytest.raises(BurnCrash):
             burn.destroy_due(world.rt)
     assert count_blobs(world) == 1

@@ -27,6 +27,7 @@ from tests.support.due_deliveries import deliver_due
 from tests.support.import_source import http_response
 from tests.support.polling import wait_until
 from tests.support.queued_deliveries import list_activity
+from tests.support.reader import FakeReader
 from tests.support.receivers import (
     LOOPBACK_NETWORKS,
     OK,
@@ -68,6 +69,21 @@ def test_each_delivery_is_sent_by_one_instance(world: World, other: Runtime, rec
         made = list(pool.map(deliver_due, (world.rt, other)))
     assert sum(made) == 24
     assert sorted(len(requests) for requests in receiver.group_by_delivery().values()) == [1] * 24
+
+
+def test_a_beacon_of_a_running_session_does_not_wait_for_its_account(world: World) -> None:
+    link = str(world.pia.upload()["shortId"])
+    reader = FakeReader(world, link)
+    assert reader.read_page(9) == 204
+    newcomer = FakeReader(world, link)
+    ((owner,),) = world.rt.db.fetch_all("SELECT id FROM accounts WHERE email = 'pia@example.com'")
+    with ThreadPoolExecutor(1) as pool:
+        with world.rt.db.write(owner):
+            assert pool.submit(reader.read_page, 1).result(10) == 204
+            start = pool.submit(newcomer.read_page, 1)
+            with pytest.raises(TimeoutError):
+                start.result(0.5)
+        assert start.result(10) == 204
 
 
 def test_claims_of_a_crashed_instance_are_released_after_30_seconds(
@@ -174,7 +190,7 @@ def test_cached_pages_of_a_file_purged_by_another_instance_are_deleted(
     assert sweeps.delete_derived_of_destroyed(mine) == 0
     purge.purge(world.rt, ids[str(gone["uuid"])])
     assert sweeps.delete_derived_of_destroyed(mine) == 1
-    assert pages.list_documents() == [kept["uuid"]]
+    assert pages.files.list_documents() == [kept["uuid"]]
 
 
 def test_only_the_machine_of_a_listener_delivers_to_it(

@@ -7,7 +7,7 @@ import requests
 import urllib3.exceptions as pool
 
 from docshare.client.errors import ConnectionLost, NotConnected, TimedOut, TransportError
-from docshare.client.http.retries import Call
+from docshare.client.http.call import Call
 
 _UPLOAD_HINT = "The server closed the connection during the upload; the file may be larger than the plan allows."
 _CONNECT_ERRORS = (

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, TransportError, UnknownOutcome
-from docshare.client.http.retries import Call
+from docshare.client.http.call import Call
 from docshare.contract.problems import Problem
 from docshare.contract.wire import parse_instant
 

@@ -13,9 +13,10 @@ from requests.auth import AuthBase
 from docshare.client.address import BaseAddress, parse_origin
 from docshare.client.errors import NotAnApi, Redirected, Refused, TransportError
 from docshare.client.http.answers import parse_refusal
+from docshare.client.http.call import Call
 from docshare.client.http.failures import translate_error
 from docshare.client.http.rate_limits import RateMeter, read_date
-from docshare.client.http.retries import Call, RetryPolicy, describe_reason
+from docshare.client.http.retries import RetryPolicy, describe_reason
 from docshare.client.http.sockets import SlowUplinkAdapter
 from docshare.client.options import CONNECT_TIMEOUT, ClientOptions, Exchange
 from docshare.contract.problems import MEDIA_TYPE, Problem

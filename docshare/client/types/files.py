@@ -30,6 +30,7 @@ class File(TypedDict):
     askReceipt: bool
     watermark: bool
     showExpiry: bool
+    readerChoice: NotRequired[bool]
     commentsEnabled: bool
     commentsAllowPublic: bool
     notifyOnComment: bool

@@ -82,6 +82,7 @@ class SessionBeacon(TypedDict):
     backTurns: int
     prefetch: NotRequired[bool]
     closing: NotRequired[bool]
+    reload: NotRequired[bool]
     pages: list[BeaconPage]
     accepted: list[BeaconPage]
 

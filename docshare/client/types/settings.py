@@ -120,6 +120,7 @@ class FileSettings(TypedDict, total=False):
     password: str
     allowDownload: bool
     showExpiry: bool
+    readerChoice: bool | None
     requireEmail: bool
     notifyOnView: bool
     deleteAt: str

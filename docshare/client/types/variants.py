@@ -10,6 +10,7 @@ class Overrides(TypedDict, total=False):
 
     allowDownload: bool
     pageRange: PageRange
+    readerChoice: bool
 
 
 class Variant(TypedDict):

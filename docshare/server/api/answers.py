@@ -64,9 +64,25 @@ def negotiate_json(body: bytes) -> Response:
     )
 
 
+def compress_response(response: Response) -> Response:
+    """Compress the whole body of ``response`` if the client accepts that and it is not tiny; ``compression`` says
+    which responses may be."""
+    body = response.get_data()
+    packed = len(body) >= compression.MIN_BYTES and accepts_gzip()
+    if packed:
+        response.set_data(compression.compress_fast(body))
+    response.headers["Vary"] = "Authorization, Cookie, Accept-Encoding"
+    return set_content_encoding(response, packed)
+
+
 def set_encoding_headers(response: Response, packed: bool) -> Response:
     """Set the headers for caches (``response`` may be compressed) and for clients (whether it is)."""
     response.headers["Vary"] = "Accept-Encoding"
+    return set_content_encoding(response, packed)
+
+
+def set_content_encoding(response: Response, packed: bool) -> Response:
+    """Set the header for clients if ``response`` is ``packed``."""
     if packed:
         response.headers["Content-Encoding"] = "gzip"
     return response

@@ -3,9 +3,10 @@
 The length of a compressed response shows whether two parts of it are alike. An attacker who can add text to a
 response and see its length can therefore guess the rest of it piece by piece (BREACH), or confirm that it contains a
 certain address. So nothing is compressed by default, and only views whose responses contain no text of strangers
-request it. Never compressed: a page, which may contain a ticket or a CSRF token; a response to a request with a
+request it. Never compressed: a page that may contain a ticket or a CSRF token; a response to a request with a
 cookie; a response that contains a credential; text of readers, because the page also contains names and addresses of
-other readers.
+other readers. The viewer of a link without conditions is compressed: without a cookie everybody gets the same page,
+but for the token of the load, which is different each time.
 """
 
 import gzip

@@ -7,11 +7,13 @@ from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any, NamedTuple, TypeVar
 
 from docshare.contract.lint import CHECKS, LEVELS, LintFinding
 from docshare.server.pdf.child import BrokenWorkerError, WorkerReply
 from docshare.server.rules.finding import PAGE_END, UNREAD_PAGE
+from docshare.server.rules.tiles import ImagePart, ZoomTile
 
 MAX_PAGES = 50_000  # in one document
 MAX_COLORS = 6  # of a palette
@@ -148,6 +150,19 @@ def parse_jpeg(reply: WorkerReply, width: int | None = None) -> bytes:
     ):
         raise ValueError("not the requested size")
     return reply.body
+
+
+def make_image_parser(part: ImagePart) -> Callable[[WorkerReply], bytes]:
+    """Return the parser of the image ``part`` of a page; a tile must have exactly its size."""
+    if not isinstance(part, ZoomTile):
+        return partial(parse_jpeg, width=part)
+
+    def parse(reply: WorkerReply) -> bytes:
+        if _read_jpeg_size(reply.body) != part.size:
+            raise ValueError("not the requested size")
+        return reply.body
+
+    return parse
 
 
 def _read_jpeg_size(image: bytes) -> tuple[int, int]:

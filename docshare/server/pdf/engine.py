@@ -23,6 +23,7 @@ from docshare.server.pdf.budget import SHORT_LIMIT_S, Tenant
 from docshare.server.pdf.child import BrokenWorkerError, WorkerReply, WorkerTimeoutError
 from docshare.server.pdf.pool import WorkerPool, WorkerSlot
 from docshare.server.pdf.schedule import JobLane
+from docshare.server.rules.tiles import ImagePart, ZoomTile
 from docshare.server.store.blobs import StorageUnreachableError
 from docshare.server.store.segments import DamagedBytesError
 from docshare.server.store.stored_bytes import StoredBytes
@@ -155,8 +156,8 @@ class PdfEngine:
         """Return whether the first page renders within ``FIRST_PAGE_LIMIT_S``. Raises WorkerRefusal or
         BrokenWorkerError if it cannot be rendered at all."""
         try:
-            read = partial(answers.parse_jpeg, width=_THUMBNAIL_WIDTH)
-            self._ask(slot, _build_render_job(path, 1, _THUMBNAIL_WIDTH, None), read, cpu_s=FIRST_PAGE_LIMIT_S)
+            job = _build_render_job(path, 1, _THUMBNAIL_WIDTH, None)
+            self._ask(slot, job, answers.make_image_parser(_THUMBNAIL_WIDTH), cpu_s=FIRST_PAGE_LIMIT_S)
         except WorkerTimeoutError:
             return False
         except WorkerRefusal as error:
@@ -164,17 +165,20 @@ class PdfEngine:
         return True
 
     def render(
-        self, path: PathLike, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
+        self,
+        path: PathLike,
+        page: int,
+        part: int | ZoomTile,
+        mark: WatermarkText | None = None,
+        tenant: Tenant | None = None,
     ) -> bytes:
-        """Render ``page`` (1-based) of the file at ``path`` as a JPEG ``width`` pixels wide, or narrower if it would
-        exceed 16 megapixels, with the watermark ``mark``.
+        """Render ``page`` (1-based) of the file at ``path`` as a JPEG ``part`` pixels wide, or narrower if it would
+        exceed 16 megapixels, or only the tile ``part`` of it; with the watermark ``mark``.
 
         Raises UnrenderableError, or Problem ``unavailable`` if no worker is available.
         """
         with self._page_slot(path, tenant) as slot:
-            return self._run_page_job(
-                slot, _build_render_job(path, page, width, mark), partial(answers.parse_jpeg, width=width)
-            )
+            return self._run_page_job(slot, _build_render_job(path, page, part, mark), answers.make_image_parser(part))
 
     def render_if_spare(
         self, path: PathLike, page: int, width: int, mark: WatermarkText | None = None, tenant: Tenant | None = None
@@ -185,15 +189,17 @@ class PdfEngine:
             if slot is None:
                 return None
             return self._run_page_job(
-                slot, _build_render_job(path, page, width, mark), partial(answers.parse_jpeg, width=width)
+                slot, _build_render_job(path, page, width, mark), answers.make_image_parser(width)
             )
 
-    def stamp(self, image: PathLike, mark: WatermarkText, tenant: Tenant | None = None) -> bytes:
-        """Return the rendered page at ``image`` with the watermark ``mark``. Raises the same errors as ``render``."""
+    def stamp(
+        self, image: PathLike, mark: WatermarkText, tenant: Tenant | None = None, tile: ZoomTile | None = None
+    ) -> bytes:
+        """Return the rendered page at ``image``, or the ``tile`` of one, with the watermark ``mark``. Raises the same
+        errors as ``render``."""
+        job = {"do": "stamp", **_describe_source(image), "mark": mark._asdict(), "tile": tile and tile.describe()}
         with self._page_slot(image, tenant) as slot:
-            return self._run_page_job(
-                slot, {"do": "stamp", **_describe_source(image), "mark": mark._asdict()}, answers.parse_jpeg
-            )
+            return self._run_page_job(slot, job, answers.parse_jpeg)
 
     def wait_for_spare(self, timeout_s: float) -> bool:
         """Wait up to ``timeout_s`` seconds for a spare worker; return whether there is one."""
@@ -382,8 +388,9 @@ def _describe_source(path: PathLike) -> dict[str, Any]:
     return source
 
 
-def _build_render_job(path: PathLike, page: int, width: int, mark: WatermarkText | None) -> dict[str, Any]:
-    job: dict[str, Any] = {"do": "render", **_describe_source(path), "page": page, "width": width}
+def _build_render_job(path: PathLike, page: int, part: ImagePart, mark: WatermarkText | None) -> dict[str, Any]:
+    job: dict[str, Any] = {"do": "render", **_describe_source(path), "page": page}
+    job |= {"tile": part.describe()} if isinstance(part, ZoomTile) else {"width": part}
     return job if mark is None else {**job, "mark": mark._asdict()}
 
 

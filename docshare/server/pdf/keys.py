@@ -17,9 +17,10 @@ SEALED_SUFFIX = ".sealed"
 class DerivedKey:
     """The key of one derived file.
 
-    For a page, ``kind`` is the pixel width of the image, or 0 for the text, and ``parts`` identifies the watermark. For
-    the plain texts of several pages, ``page`` is the first, ``kind`` is 0, and ``parts`` names the last. For a derived
-    PDF, ``page`` and ``kind`` are 0, and ``parts`` identifies the page range and the watermark.
+    For a page, ``kind`` is the pixel width of the image, the level of a tile, or 0 for the text, and ``parts``
+    identifies the tile and the watermark. For the plain texts of several pages, ``page`` is the first, ``kind`` is 0,
+    and ``parts`` names the last. For a derived PDF, ``page`` and ``kind`` are 0, and ``parts`` identifies the page
+    range and the watermark.
     ``is_encrypted``: the document has a data key, which encrypts the derived file too.
     """
 

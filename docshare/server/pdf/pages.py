@@ -2,26 +2,20 @@
 
 import json
 import os
-import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from docshare.contract.problems import Problem
-from docshare.server.durations import Durations
 from docshare.server.pdf.budget import Tenant
-from docshare.server.pdf.cache import DiskCache
+from docshare.server.pdf.derived_files import DerivedFiles, NoSpareWorkerError, unavailable_problem
 from docshare.server.pdf.engine import Derivation, PathLike, PdfEngine, UnrenderableError, WatermarkText
-from docshare.server.pdf.failures import PageFailures
 from docshare.server.pdf.keys import (
-    SEALED_SUFFIX,
     DerivedKey,
     anonymous_tenant,
-    check_uuid,
     find_data_key,
     make_derived_key,
     make_key,
@@ -29,46 +23,21 @@ from docshare.server.pdf.keys import (
 )
 from docshare.server.pdf.prefetch import Prefetcher
 from docshare.server.rules.finding import UNREAD_PAGE, make_block
-from docshare.server.store.segments import SALT_BYTES, DamagedBytesError, encrypt_bytes
-from docshare.server.store.stored_bytes import EncryptedSink, StoredBytes
+from docshare.server.rules.tiles import ImagePart as ImagePart
+from docshare.server.rules.tiles import ZoomTile
+from docshare.server.store.segments import DamagedBytesError
+from docshare.server.store.stored_bytes import StoredBytes
 
 PAGE_WIDTHS = (800, 1600)
 THUMBNAIL_WIDTH = 160  # sharp at 80 CSS pixels on dense screens; only for owners
-_WAIT_TIMEOUT_S = 30.0
-FileMaker = Callable[[], Path]  # creates a derived file and stages it
-_SLOW_BUILD_S = 1.0
-_MAX_SLOW_WAITERS = 2
 _MAX_TRIALS = 1_000
 _MAX_TEXT_JOBS = 25  # of ``TEXTS_BUDGET_S`` each
 
 
-@dataclass
-class PendingBuild:
-    """A derived file under construction since ``since`` (monotonic seconds). Other threads wait for ``done``.
-
-    ``dropped``: the document was removed meanwhile, so the result must not be cached.
-    """
-
-    since: float
-    done: threading.Event = field(default_factory=threading.Event)
-    is_dropped: bool = False
-
-
-@dataclass(frozen=True)
-class CacheState:
-    """Bytes in the cache, and the lookups since the start that found a file or did not."""
-
-    size: int
-    hits: int
-    misses: int
-
-
 class PageStore:
-    """A cache of derived files under ``root``, at most ``max_bytes`` in total, which ``engine`` creates on demand.
+    """The pages of documents, which ``engine`` renders and reads on demand. Thread-safe.
 
-    Concurrent requests for one file share one job. ``PageFailures`` remembers failures. Thread-safe. A returned path is
-    valid until newer files evict it or the document is removed. Files derived from an encrypted document are encrypted
-    with its key; ``random(n)`` returns n random bytes for that.
+    ``files`` keeps the results; ``root``, ``random`` and ``max_bytes`` are its parameters (see ``DerivedFiles``).
     """
 
     def __init__(
@@ -79,14 +48,7 @@ class PageStore:
         max_bytes: int = 1 << 30,
     ) -> None:
         self._engine = engine
-        self._random = random
-        self._cache = DiskCache(root, max_bytes)
-        self._failures = PageFailures()
-        self._lock = threading.Lock()  # guards the cache, the failures and the builds
-        self._builds: dict[DerivedKey, PendingBuild] = {}
-        self._following = 0
-        self._hits = self._misses = 0
-        self.renders = Durations()
+        self.files = DerivedFiles(root, random, max_bytes)
         self._prefetcher = Prefetcher(engine.wait_for_spare)
         self._trials = Prefetcher(engine.wait_for_spare, most=_MAX_TRIALS)
 
@@ -96,26 +58,27 @@ class PageStore:
         content_version: int,
         blob: PathLike,
         page: int,
-        width: int,
+        part: ImagePart,
         mark: WatermarkText | None = None,
         tenant: Tenant | None = None,
     ) -> StoredBytes:
-        """Return the JPEG of ``page`` (1-based), ``width`` 800, 1600 or ``THUMBNAIL_WIDTH`` pixels wide. ``blob`` is
-        the PDF, ``mark`` the watermark, and ``tenant`` is charged for the job.
+        """Return the JPEG of ``page`` (1-based), ``part`` (800, 1600 or ``THUMBNAIL_WIDTH``) pixels wide, or only of
+        the tile ``part``. ``blob`` is the PDF, ``mark`` the watermark, and ``tenant`` is charged for the job.
 
-        Unless this is a thumbnail, also renders the next page in the background. Raises UnrenderableError; Problem
-        ``unavailable`` with Retry-After if the page cannot be rendered now; ValueError for any other width.
+        For a page of 800 or 1600 pixels, also renders the next page in the background. Raises UnrenderableError;
+        Problem ``unavailable`` with Retry-After if the page cannot be rendered now; ValueError for any other width.
         """
-        if width not in (*PAGE_WIDTHS, THUMBNAIL_WIDTH):
+        if not isinstance(part, ZoomTile) and part not in (*PAGE_WIDTHS, THUMBNAIL_WIDTH):
             raise ValueError(f"pages are {PAGE_WIDTHS[0]}, {PAGE_WIDTHS[1]} or {THUMBNAIL_WIDTH} pixels wide")
-        key = replace(make_key(file_uuid, content_version, blob, page, width), parts=mark_suffix(mark))
+        kind, place = (part.level, part.name) if isinstance(part, ZoomTile) else (part, "")
+        key = replace(make_key(file_uuid, content_version, blob, page, kind), parts=place + mark_suffix(mark))
         tenant = tenant or anonymous_tenant(key)
 
         def make() -> Path:
-            return self._stage(self._engine.render(blob, page, width, mark, tenant), blob, key)
+            return self.files.stage(self._engine.render(blob, page, part, mark, tenant), blob, key)
 
-        path = self._get_or_make(key, tenant, make)
-        if width in PAGE_WIDTHS:
+        path = self.files.get_or_make(key, tenant, make)
+        if part in PAGE_WIDTHS:
             self._schedule_prefetch(replace(key, page=page + 1), tenant, blob, mark)
         return _open_derived(path, blob, key)
 
@@ -125,18 +88,18 @@ class PageStore:
         content_version: int,
         blob: PathLike,
         page: int,
-        width: int,
+        part: ImagePart,
         mark: WatermarkText,
         tenant: Tenant | None = None,
     ) -> bytes:
-        """Return the JPEG of ``page`` with a ``mark`` that is specific to one reader.
+        """Return the JPEG of ``page``, or of a tile of it, with a ``mark`` that is specific to one reader.
 
         Only the unmarked image is cached, once for all readers. Raises the same errors as ``image``, and
         FileNotFoundError if that image was evicted meanwhile.
         """
-        image = self.image(file_uuid, content_version, blob, page, width, None, tenant)
+        image = self.image(file_uuid, content_version, blob, page, part, None, tenant)
         try:
-            return self._engine.stamp(image, mark, tenant)
+            return self._engine.stamp(image, mark, tenant, part if isinstance(part, ZoomTile) else None)
         except UnrenderableError:
             os.stat(image)  # raises FileNotFoundError if newer pages have evicted it
             raise
@@ -151,9 +114,9 @@ class PageStore:
 
         def make() -> Path:
             document = self._engine.text(blob, page, tenant).to_json()
-            return self._stage(json.dumps(document, separators=(",", ":")).encode("ascii"), blob, key)
+            return self.files.stage(json.dumps(document, separators=(",", ":")).encode("ascii"), blob, key)
 
-        return _open_derived(self._get_or_make(key, tenant, make), blob, key)
+        return _open_derived(self.files.get_or_make(key, tenant, make), blob, key)
 
     def texts(
         self, file_uuid: str, content_version: int, blob: PathLike, first: int, last: int, tenant: Tenant | None = None
@@ -172,9 +135,9 @@ class PageStore:
                 if first + len(texts) <= last:
                     texts += self._engine.texts(blob, first + len(texts), last, tenant)
             texts += [UNREAD_PAGE] * (last - first + 1 - len(texts))
-            return self._stage(make_block(texts).serialize(), blob, key)
+            return self.files.stage(make_block(texts).serialize(), blob, key)
 
-        return _open_derived(self._get_or_make(key, tenant, make), blob, key)
+        return _open_derived(self.files.get_or_make(key, tenant, make), blob, key)
 
     def document(
         self, file_uuid: str, content_version: int, blob: PathLike, wanted: Derivation, tenant: Tenant | None = None
@@ -183,7 +146,7 @@ class PageStore:
         key = make_derived_key(file_uuid, content_version, blob, wanted)
         tenant = tenant or anonymous_tenant(key)
         derive = partial(self._engine.derive, blob, wanted, tenant=tenant)
-        path = self._get_or_make(key, tenant, lambda: self._stage_stream(derive, blob, key))
+        path = self.files.get_or_make(key, tenant, lambda: self.files.stage_stream(derive, blob, key))
         return _open_derived(path, blob, key)
 
     def offer_trial(self, name: str, trial: Callable[[], None], *, last: bool = False) -> None:
@@ -203,16 +166,16 @@ class PageStore:
         def write(sink: IO[bytes]) -> None:
             try:
                 if not self._engine.derive_if_spare(blob, wanted, sink, timeout_s, tenant):
-                    raise _NoSpareWorkerError
+                    raise NoSpareWorkerError
             except UnrenderableError as error:
                 if not error.is_permanent:
-                    raise _NoSpareWorkerError from error
+                    raise NoSpareWorkerError from error
                 raise
 
         key = make_derived_key(file_uuid, content_version, blob, wanted)
         try:
-            self._get_or_make(key, tenant, lambda: self._stage_stream(write, blob, key))
-        except _NoSpareWorkerError as error:
+            self.files.get_or_make(key, tenant, lambda: self.files.stage_stream(write, blob, key))
+        except NoSpareWorkerError as error:
             if isinstance(error.__cause__, UnrenderableError):
                 raise error.__cause__ from None
             return False
@@ -225,153 +188,28 @@ class PageStore:
         errors as ``image``."""
         key = replace(make_key(file_uuid, content_version, blob, 0, 0), parts=f"{wanted.first}-{wanted.last}-copy")
         tenant = tenant or anonymous_tenant(key)
-        with self._lock:
-            self._failures.require_drawable(tenant.content, key, time.monotonic())
+        self.files.require_drawable(tenant.content, key)
         try:
-            staged = self._stage_stream(partial(self._engine.derive, blob, wanted, tenant=tenant), blob, key)
+            staged = self.files.stage_stream(partial(self._engine.derive, blob, wanted, tenant=tenant), blob, key)
         except UnrenderableError as error:
-            with self._lock:
-                self._failures.remember(tenant.content, key, error, time.monotonic())
+            self.files.remember_failure(tenant.content, key, error)
             raise
         except DamagedBytesError:
             raise
         except OSError as error:
-            raise _unavailable_problem("The copy cannot be stored at the moment.", 30) from error
+            raise unavailable_problem("The copy cannot be stored at the moment.", 30) from error
         try:
             return _open_derived(staged, blob, key).open()
         finally:
             staged.unlink()
-
-    def delete_derived(self, file_uuid: str, content_version: int | None = None) -> None:
-        """Remove everything derived from a file, including pending results: for one content version, or for all."""
-        check_uuid(file_uuid)
-        with self._lock:
-            for key, build in self._builds.items():
-                if key.file_uuid == file_uuid and content_version in (None, key.content_version):
-                    build.is_dropped = True
-            self._cache.delete_group(file_uuid if content_version is None else f"{file_uuid}/{content_version}")
-
-    def delete_stale(self, current: Mapping[str, int]) -> None:
-        """Remove everything derived from files and content versions that are not in ``current``, which maps file UUIDs
-        to content versions. Call it only before the server accepts requests."""
-        with self._lock:
-            for file_uuid in self._cache.list_groups():
-                if file_uuid not in current:
-                    self._cache.delete_group(file_uuid)
-                for version in self._cache.list_groups(file_uuid):
-                    if version != str(current[file_uuid]):
-                        self._cache.delete_group(f"{file_uuid}/{version}")
-
-    def delete_clear(self) -> int:
-        """Remove everything that was derived from documents in clear; return how many files."""
-        with self._lock:
-            return self._cache.delete_without(SEALED_SUFFIX)
-
-    def list_documents(self) -> list[str]:
-        """Return the UUIDs of the files that something is derived from."""
-        return self._cache.list_groups()
-
-    def read_cache_state(self) -> CacheState:
-        """Return the size of the cache and its lookups."""
-        with self._lock:
-            return CacheState(self._cache.count_bytes(), self._hits, self._misses)
 
     def close(self) -> None:
         """Stop the background threads."""
         self._prefetcher.close()
         self._trials.close()
 
-    def _get_or_make(self, key: DerivedKey, tenant: Tenant, make: FileMaker) -> Path:
-        """Return the path of ``key`` from the cache; on a miss, create it, or wait for the thread that does."""
-        deadline = time.monotonic() + _WAIT_TIMEOUT_S
-        while True:
-            with self._lock:
-                path = self._cache.get(key.name)
-                if path is not None:
-                    self._hits += 1
-                    return path
-                self._failures.require_drawable(tenant.content, key, time.monotonic())
-                build = self._builds.get(key)
-                if build is None:
-                    self._misses += 1
-                    mine = self._builds[key] = PendingBuild(time.monotonic())
-            if build is None:
-                return self._build(key, tenant.content, mine, make)
-            self._wait_for_build(build, deadline)
-
-    def _build(self, key: DerivedKey, content: str, build: PendingBuild, make: FileMaker) -> Path:
-        """Create the file of ``key`` and wake the waiting threads, also on failure."""
-        outcome = "unavailable"
-        try:
-            path = self._build_and_store(key, build, make)
-            outcome = "rendered"
-            return path
-        except _NoSpareWorkerError:
-            outcome = "skipped"
-            raise
-        except UnrenderableError as error:
-            outcome = "failed"
-            with self._lock:
-                if not build.is_dropped or error.cost_s:
-                    self._failures.remember(content, key, error, time.monotonic())
-            raise
-        finally:
-            with self._lock:
-                del self._builds[key]
-            build.done.set()
-            self.renders.add((outcome,), time.monotonic() - build.since)
-
-    def _build_and_store(self, key: DerivedKey, build: PendingBuild, make: FileMaker) -> Path:
-        try:
-            staged = make()
-            try:
-                with self._lock:
-                    if build.is_dropped:
-                        raise UnrenderableError("the file was deleted", lasting=False)
-                    return self._cache.keep(staged, key.name)
-            finally:
-                staged.unlink(missing_ok=True)
-        except DamagedBytesError:
-            raise
-        except OSError as error:
-            raise _unavailable_problem("Pages cannot be stored at the moment.", 30) from error
-
-    def _stage(self, data: bytes, blob: PathLike, key: DerivedKey) -> Path:
-        data_key = find_data_key(blob)
-        if data_key is not None:
-            data = encrypt_bytes(data, data_key, self._random(SALT_BYTES), key.name.encode())
-        return self._cache.stage(lambda file: file.write(data))
-
-    def _stage_stream(self, write: Callable[[IO[bytes]], object], blob: PathLike, key: DerivedKey) -> Path:
-        data_key = find_data_key(blob)
-        if data_key is None:
-            return self._cache.stage(write)
-
-        def write_encrypted(file: IO[bytes]) -> None:
-            sink = EncryptedSink(file, data_key, self._random, key.name.encode())
-            write(cast("IO[bytes]", sink))
-            sink.finish()
-
-        return self._cache.stage(write_encrypted)
-
-    def _wait_for_build(self, build: PendingBuild, deadline: float) -> None:
-        """Wait for the build of another thread. Only a few threads may wait for a slow build, so that it cannot block
-        all threads of the server."""
-        with self._lock:
-            self._following += 1
-        try:
-            while not build.done.wait(0.25):
-                now = time.monotonic()
-                if now > deadline or (self._following > _MAX_SLOW_WAITERS and now - build.since > _SLOW_BUILD_S):
-                    raise _unavailable_problem("This page is taking long to render.", 2)
-        finally:
-            with self._lock:
-                self._following -= 1
-
     def _schedule_prefetch(self, key: DerivedKey, tenant: Tenant, blob: PathLike, mark: WatermarkText | None) -> None:
-        with self._lock:
-            missing = not self._cache.has(key.name) and key not in self._builds
-        if missing:
+        if self.files.is_missing(key):
             self._prefetcher.enqueue(key, partial(self._draw_if_spare, key, tenant, blob, mark))
 
     def _draw_if_spare(self, key: DerivedKey, tenant: Tenant, blob: PathLike, mark: WatermarkText | None) -> None:
@@ -381,20 +219,12 @@ class PageStore:
         def make() -> Path:
             data = self._engine.render_if_spare(blob, key.page, key.kind, mark, tenant)
             if data is None:
-                raise _NoSpareWorkerError
-            return self._stage(data, blob, key)
+                raise NoSpareWorkerError
+            return self.files.stage(data, blob, key)
 
-        with suppress(_NoSpareWorkerError, UnrenderableError, Problem):
-            self._get_or_make(key, tenant, make)
-
-
-class _NoSpareWorkerError(Exception):
-    """There is no spare worker for a background job, or not for long enough."""
+        with suppress(NoSpareWorkerError, UnrenderableError, Problem):
+            self.files.get_or_make(key, tenant, make)
 
 
 def _open_derived(path: Path, blob: PathLike, key: DerivedKey) -> StoredBytes:
     return StoredBytes(path, find_data_key(blob), key.name.encode())
-
-
-def _unavailable_problem(detail: str, retry_after: int) -> Problem:
-    return Problem("unavailable", detail, headers={"Retry-After": str(retry_after)})

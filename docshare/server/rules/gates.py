@@ -96,7 +96,21 @@ def find_requirements(
 def is_name_hidden(*, protected: bool, settings: Mapping[str, Any]) -> bool:
     """Return whether the name of the document is hidden from readers who have not met the conditions. A view limit
     alone does not hide it."""
-    return protected or bool(settings.get("requireEmail")) or bool(settings.get("gateFields"))
+    return protected or asks_who_reads(settings)
+
+
+def asks_who_reads(settings: Mapping[str, Any]) -> bool:
+    """Return whether readers must say who they are, by an address or the form of the owner."""
+    return bool(settings.get("requireEmail")) or bool(settings.get("gateFields"))
+
+
+def is_choice_offered(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
+    """Return whether readers may choose not to be measured; the variant overrides the file.
+
+    Unless the owner set it, they may where nothing asks who they are.
+    """
+    chosen = overrides.get("readerChoice", settings.get("readerChoice"))
+    return not asks_who_reads(settings) if chosen is None else bool(chosen)
 
 
 def compute_seals(what: LinkRequirements, short_id: str, password_hash: str | None) -> dict[str, str]:

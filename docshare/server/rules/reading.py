@@ -26,7 +26,9 @@ loaded ahead of its reader (``Sec-Purpose: prefetch``) and had no input; a beaco
 read without touching anything; they cannot be distinguished. The first input makes the whole session ``human``,
 including the time before it. ``burst`` is a short session above the limit. ``scanner`` is all the rest: visible for
 less than 5 seconds without input, or closed within 2 seconds. A load without any beacon is not a session. Automation
-(``navigator.webdriver``) does not matter, because accessibility tools use it too.
+(``navigator.webdriver``) does not matter, because accessibility tools use it too. ``declined`` are readers who chose
+not to be measured, where the setting ``readerChoice`` allows that: their session is deleted with its view, and a number
+is kept (``services/readership/visits.py``). Only this takes a view back.
 
 **Not affected by the class**: the step "Open document" consumes a unit of a view limit, and gates admit readers and
 store the form, whatever the class of the session. An invitation is viewed with the first counted session of its link.
@@ -52,6 +54,11 @@ once and then one for each second that has passed; any more are ignored.
 or 5 minutes after the last active reading, whichever is first. That time is stored as its end, even if the server
 stores it later. If the reader returns after that, the server responds that the session is over, and the browser starts
 the next session of the same load.
+
+**A reload** continues the session of the load before it. The page says that it was reloaded, or reached with the back
+or forward button; its first beacon then belongs to the session that was closed less than 10 seconds ago by the same
+salted address and browser, on the same link, with the same content. If there is no such session, or more than one, the
+reload starts a session of its own: two readers behind one address must not become one.
 
 **A page was seen** if it had at least one second; ``pagesViewed`` and the furthest page count those. A turn is a change
 of page that lasted half a second, so there are at most as many turns as half seconds of visible time, and no page was
@@ -90,6 +97,7 @@ _MAX_PAGE = 50_000
 _MAX_MS = 10**12
 
 FINAL_CLASSES = frozenset({"tool", "preview"})
+DECLINED = "declined"
 
 encode_compact = json.JSONEncoder(separators=(",", ":")).encode  # created once: every beacon is encoded twice
 
@@ -110,7 +118,8 @@ class BeaconBody(NamedTuple):
     ``part`` counts the sessions of one load of the page, ``seq`` the beacons of one session, both from 0; ``age_ms``
     time since the session began; ``visible`` whether the document is visible now; ``visible_ms`` how long it was;
     ``input`` whether a trusted event occurred; ``turns`` changes of page, ``back_turns`` of them backward;
-    ``prefetch`` whether the request announced itself as prefetching; ``closing`` whether the page is being closed.
+    ``prefetch`` whether the request announced itself as prefetching; ``closing`` whether the page is being closed;
+    ``reload`` whether the browser loaded a page again that it had shown before.
     """
 
     part: int
@@ -124,6 +133,7 @@ class BeaconBody(NamedTuple):
     pages: tuple[PageTime, ...]
     prefetch: bool = False
     closing: bool = False
+    reload: bool = False
 
 
 class SessionReading(NamedTuple):
@@ -301,6 +311,18 @@ def parse_beacon_request(body: bytes, prefetch: bool) -> tuple[str, BeaconBody]:
         raise Problem("bad_request", "This is not a beacon.") from None
 
 
+def parse_visit_request(body: bytes) -> tuple[str, bool]:
+    """Parse the request of a reader about their visit: its view token, and whether they choose not to be measured.
+
+    Parameters: ``body`` JSON. Raises Problem: ``bad_request``, ``payload_too_large``.
+    """
+    data = parse_object(body, MAX_BODY_BYTES)
+    try:
+        return _parse_text(data["token"]), _parse_flag(data.get("decline", False))
+    except (ValueError, KeyError):
+        raise Problem("bad_request", "Send the token of the page.") from None
+
+
 def serialize_beacon(beacon: BeaconBody) -> str:
     """Return ``beacon`` as the JSON to store: the request without its token."""
     data: dict[str, Any] = {
@@ -318,6 +340,8 @@ def serialize_beacon(beacon: BeaconBody) -> str:
         data["prefetch"] = True
     if beacon.closing:
         data["closing"] = True
+    if beacon.reload:
+        data["reload"] = True
     return encode_compact(data)
 
 
@@ -338,6 +362,7 @@ def _parse_beacon(data: dict[str, Any], prefetch: bool) -> BeaconBody:
         pages=tuple(_parse_page_time(page) for page in pages),
         prefetch=prefetch,
         closing=_parse_flag(data.get("closing", False)),
+        reload=_parse_flag(data.get("reload", False)),
     )
 
 

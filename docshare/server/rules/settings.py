@@ -60,7 +60,8 @@ def _require_plan(sent: Mapping[str, Any], plan: Plan) -> None:
     for name, value in sent.items():
         needed = required_plan(name, value)
         if needed > plan:
-            raise plan_problem(needed, f"The setting {_find_setting_above_plan(name, value, plan)}")
+            found = _find_setting_above_plan(name, value, plan)
+            raise plan_problem(needed, f"The setting {found}", found)
 
 
 def _find_setting_above_plan(name: str, value: Any, plan: Plan) -> str:
@@ -75,7 +76,8 @@ def _require_page_range(pages: Mapping[str, int] | None, file: CurrentFile) -> N
     if pages is None:
         return
     if file.size > RANGE_AND_WATERMARK_BYTES:
-        raise Problem("payload_too_large", f"A page range can be set on files up to {_SIZE_LIMIT}.", hint=_SIZE_HINT)
+        detail = f"A page range can be set on files up to {_SIZE_LIMIT}."
+        raise Problem("payload_too_large", detail, hint=_SIZE_HINT, field="pageRange")
     if pages["to"] > file.total_pages:
         raise field_problem("pageRange", f"within the {file.total_pages} pages of the document")
 
@@ -87,7 +89,7 @@ def _resolve_expiry(sent: Mapping[str, Any], *, managed: bool, now: int) -> dict
             hint = "Claim the file into an account; its links need not expire."
             raise Problem("forbidden", "A manage token cannot set neverExpire.", hint=hint)
         if "deleteAt" in sent:
-            raise Problem("bad_request", "neverExpire and deleteAt exclude each other.")
+            raise Problem("bad_request", "neverExpire and deleteAt exclude each other.", field="deleteAt")
         return {"deleteAt": None}
     if managed and "deleteAt" in sent:
         return {"deleteAt": min(sent["deleteAt"], now + MANAGE_EXPIRY_MS)}
@@ -104,4 +106,4 @@ def _require_stampable(settled: Mapping[str, Any], file: CurrentFile) -> None:
     after = {"watermark": False, "allowDownload": True, **file.settings, **settled}
     if after["watermark"] and after["allowDownload"]:
         detail = f"A watermark together with downloads can be set on files up to {_SIZE_LIMIT}."
-        raise Problem("bad_request", detail, hint="Set allowDownload to false in the same request.")
+        raise Problem("bad_request", detail, hint="Set allowDownload to false in the same request.", field="watermark")

@@ -21,4 +21,5 @@ def require_password(password: str, email: str) -> str:
 
 
 def _password_problem(rule: str) -> Problem:
-    return Problem("bad_request", f"The password must be {rule}.", hint="Choose another password.")
+    hint = "Choose another password."
+    return Problem("bad_request", f"The password must be {rule}.", hint=hint, field="password")

@@ -12,6 +12,7 @@ from docshare.contract.problems import Problem
 _OVERRIDES: dict[str, fields.Parser[Any]] = {
     "allowDownload": fields.parse_boolean,
     "pageRange": fields.parse_page_range,
+    "readerChoice": fields.parse_boolean,
 }
 _parse_label_text = fields.text_parser(1, VARIANT_LABEL_CHARS)
 
@@ -51,9 +52,11 @@ def require_variant_fits(variant: VariantInput, *, total_pages: int, size: int, 
         return
     limit = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"
     if last:
-        raise Problem("payload_too_large", f"A page range can be set on files up to {limit}.")
+        detail = f"A page range can be set on files up to {limit}."
+        raise Problem("payload_too_large", detail, field="overrides.pageRange")
     if watermark and overrides.get("allowDownload"):
-        raise Problem("bad_request", f"Downloads with a watermark can be allowed on files up to {limit}.")
+        detail = f"Downloads with a watermark can be allowed on files up to {limit}."
+        raise Problem("bad_request", detail, field="overrides.allowDownload")
 
 
 def require_variant_slot(variants: int) -> None:
@@ -93,5 +96,5 @@ def _parse_overrides(body: Mapping[str, Any]) -> dict[str, Any] | None:
     unknown = sorted(sent.keys() - _OVERRIDES.keys())
     if unknown:
         # Passwords and gates are per file; an override would have no effect.
-        raise Problem("bad_request", f"overrides may contain {' and '.join(_OVERRIDES)}, not {unknown[0][:40]!r}.")
+        raise Problem("bad_request", f"overrides may contain {', '.join(_OVERRIDES)}, not {unknown[0][:40]!r}.")
     return {name: parse(f"overrides.{name}", sent[name]) for name, parse in _OVERRIDES.items() if name in sent}

@@ -82,9 +82,8 @@ def target_problem(target: OutboundTarget) -> Problem:
         detail = "url must be an https:// address."
     else:
         detail = "The host of url cannot be called: its name must resolve to public addresses only."
-    return Problem(
-        "bad_request", detail, hint="The operator of this server can allow private hosts in DOCSHARE_WEBHOOK_ALLOW."
-    )
+    hint = "The operator of this server can allow private hosts in DOCSHARE_WEBHOOK_ALLOW."
+    return Problem("bad_request", detail, hint=hint, field="url")
 
 
 def _make_permit(target: OutboundTarget, allowed: AllowedHosts) -> AddressPolicy:

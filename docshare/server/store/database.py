@@ -111,6 +111,13 @@ class Store:
                 self._cached_rows = {}
 
     @contextmanager
+    def write_rows(self) -> Iterator[None]:
+        """Run the block in one transaction that locks the rows it changes itself (``FOR UPDATE``), and appends nothing
+        to the feed. Writes of the same account may run at the same time; none that protects everything does."""
+        with self.write():
+            yield
+
+    @contextmanager
     def lock_key(self, *keys: object) -> Iterator[None]:
         """Hold the locks of ``keys`` for this block, for work in several transactions that must not overlap with
         conflicting work.

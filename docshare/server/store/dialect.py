@@ -14,6 +14,7 @@ these standard forms, which each engine spells in its own way:
 - ``NOCASE(column)``: for sorting without regard to case
 - ``NOINDEX(column)``: the column, which SQLite must not look up in an index
 - ``FIRST JOIN``: a join whose left side SQLite must read first
+- ``FOR UPDATE OF table`` at the end: lock the rows, which the lock of all writes does on SQLite
 
 A statement that cannot be written this way is a ``Statement`` with both texts side by side.
 """
@@ -60,6 +61,7 @@ _SQLITE_RULES: tuple[_Rule, ...] = (
     (re.compile(rf"\bNOCASE\({_ARGUMENT}\)"), r"\1 COLLATE NOCASE"),
     (re.compile(rf"\bNOINDEX\({_ARGUMENT}\)"), r"+\1"),
     (re.compile(r"\bFIRST JOIN\b"), "CROSS JOIN"),
+    (re.compile(r" FOR UPDATE OF \w+$"), ""),
 )
 
 

@@ -28,6 +28,7 @@ from docshare.server.store.upgrades import (
     mails,
     oauth,
     readers,
+    reloads,
     removals,
     restricted_keys,
     sharing,
@@ -53,6 +54,7 @@ STEPS: tuple[str, ...] = (
     colleagues.STEP,
     restricted_keys.STEP,
     device_codes.STEP,
+    reloads.STEP,
 )
 
 

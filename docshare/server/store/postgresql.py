@@ -45,6 +45,7 @@ _LOOK_INTERVAL_S = 0.2
 _TRY_SECONDS = 1.0
 _HOLD_LONGER = f"SET LOCAL idle_in_transaction_session_timeout = '{HOLD_SECONDS}s'"
 _INSTANCE_KEY = "instance"
+_ITS_ROWS = "its rows"  # what a write protects that locks rows itself
 _EQUAL_ADDRESSES = """
 SELECT string_agg(email, ', ' ORDER BY email) FROM unnest(?::bigint[], ?::text[]) t(number, email)
 GROUP BY number, email COLLATE nocase HAVING COUNT(*) > 1
@@ -95,6 +96,14 @@ class PostgresqlStore(Store):
                 raise
             if not self._look(key, is_stored, error):
                 raise OperationalError(*unwrap(error)) from error  # it may be tried again
+
+    @contextmanager
+    def write_rows(self) -> Iterator[None]:
+        """Run the block as ``Store.write_rows`` does: with a share of the lock of the instance only."""
+        with self._transaction(""):
+            self.engine.execute_sql("SELECT pg_advisory_xact_lock_shared(%s)", (_number_of(_INSTANCE_KEY),))
+            self._thread.protects = _ITS_ROWS
+            yield
 
     def _look(self, key: int | str | None, is_stored: Look, unknown: CommitUnknownError) -> bool:
         """Return whether a transaction was committed whose locks were those of ``key``. They are free when PostgreSQL

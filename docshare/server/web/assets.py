@@ -35,6 +35,8 @@ _MAIN_SCRIPT = "viewer/main.js"
 _METER_SCRIPT = "viewer/reading.js"
 _FEEDBACK_SCRIPT = "viewer/feedback/index.js"
 _PRINT_SCRIPT = "viewer/sheets.js"  # loaded only when a reader prints
+_VISIT_SCRIPT = "viewer/visit.js"  # loaded only when a reader asks what is recorded
+_TILES_SCRIPT = "viewer/tiles.js"  # loaded only at a high zoom
 # Style sheets of every share page, sent as one.
 _COMBINED_STYLES = {
     "share-page.css": ("design.css", "viewer/viewer.css", "viewer/panels.css", "viewer/pages.css"),
@@ -57,7 +59,8 @@ def _read_files() -> dict[str, bytes]:
     }
     outside = {name: content.decode() for name, content in read.items() if name.endswith(".js")}
     imported = {path for name, source in outside.items() for path in bundles.list_imports(name, source)}
-    others = [_METER_SCRIPT, _FEEDBACK_SCRIPT, _PRINT_SCRIPT, *map(_mode_script, VIEWER_MODES)]
+    optional = [_METER_SCRIPT, _FEEDBACK_SCRIPT, _PRINT_SCRIPT, _VISIT_SCRIPT, _TILES_SCRIPT]
+    others = [*optional, *map(_mode_script, VIEWER_MODES)]
     scripts = bundles.bundle(modules, _MAIN_SCRIPT, others)
     # Other pages import single modules of the viewer; these import nothing themselves.
     read.update({name: modules[name].encode() for name in imported & modules.keys()})

@@ -11,6 +11,8 @@ from flask import Blueprint, Response, request
 
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
+from docshare.server.api import answers
+from docshare.server.api.represent import readership as represent_readership
 from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, client_country, current_runtime
 from docshare.server.services.accounts import sign_in
@@ -51,6 +53,11 @@ def is_prefetch() -> bool:
     return any(word in purpose for word in _PREFETCH_PURPOSES)
 
 
+def has_global_privacy_control() -> bool:
+    """Return whether the browser asks not to be tracked: https://w3c.github.io/gpc/."""
+    return request.headers.get("Sec-GPC") == "1"
+
+
 def _find_source(link: Link, *, embedded: bool) -> str:
     # A variant stays a variant however its link was opened; otherwise its readers could not be distinguished from
     # others.
@@ -71,6 +78,18 @@ def record(name: str) -> Response:
     guessing.require_link_budget(current_runtime(), client_address())
     viewing.record_beacon(current_runtime(), name, _read_body(), _describe_sender())
     return Response(status=204)
+
+
+@blueprint.post("/<name>/visit")
+def visit(name: str) -> Response:
+    """Return what is recorded of the load of the link ``name`` whose token the body has; ``decline`` deletes it first.
+
+    Raises what ``viewing.show_visit`` raises, ``rate_limited`` and ``unsupported_media_type``.
+    """
+    _check_request()
+    guessing.require_link_budget(current_runtime(), client_address())
+    found = viewing.show_visit(current_runtime(), name, _read_body(), _describe_sender())
+    return answers.json_response(represent_readership.visit_object(found))
 
 
 def _check_request() -> None:
@@ -96,6 +115,7 @@ def _describe_sender() -> BeaconSender:
         country=client_country(),
         account_id=sign_in.find_account_id(current_runtime(), session_cookie()),
         is_prefetch=is_prefetch(),
+        opts_out=has_global_privacy_control(),
         find_viewer_token=viewer_cookie.read_viewer_token,
     )
 

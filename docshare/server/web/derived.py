@@ -8,6 +8,7 @@ from flask import Response, request
 from werkzeug.wsgi import wrap_file
 
 from docshare.contract.problems import Problem
+from docshare.server.api import answers
 from docshare.server.http.views import current_runtime
 from docshare.server.pdf.engine import UnrenderableError
 from docshare.server.services.links import guessing
@@ -18,14 +19,17 @@ _PAGE_CACHE = "private, max-age=600"
 _MAX_BUFFERED_BYTES = 128 * 1024  # bytes; larger files must not be held in memory for a slow reader
 
 
-def send_derived(content: StoredBytes, media_type: str) -> Response:
+def send_derived(content: StoredBytes, media_type: str, *, compress: bool = False) -> Response:
     """Return the whole file, or 304 if the reader has it. Raises FileNotFoundError and DamagedBytesError.
+
+    Parameters: ``compress`` only what ``compression`` allows; a large file is sent as it is.
 
     Flask's ``send_file`` also supports ranges, which nobody requests of a page, and checking for them takes most of
     its time. A small file is sent together with its headers; a large one is sent by the server's own file wrapper.
     """
     # The name identifies file and version, the time distinguishes two renderings.
-    tag = f'"{hashlib.sha1(f"{content} {os.stat(content).st_mtime_ns}".encode(), usedforsecurity=False).hexdigest()}"'
+    hashed = hashlib.sha1(f"{content} {os.stat(content).st_mtime_ns}".encode(), usedforsecurity=False).hexdigest()
+    tag = f'"{hashed}-gzip"' if compress and answers.accepts_gzip() else f'"{hashed}"'
     if request.environ.get("HTTP_IF_NONE_MATCH") == tag:
         return Response(status=304, headers={"ETag": tag})
     source = content.open()
@@ -34,7 +38,8 @@ def send_derived(content: StoredBytes, media_type: str) -> Response:
     headers = {"ETag": tag, "Content-Length": str(size)}
     if size <= _MAX_BUFFERED_BYTES:
         with source:
-            return Response(source.read(), headers=headers, content_type=media_type)
+            response = Response(source.read(), headers=headers, content_type=media_type)
+        return answers.compress_response(response) if compress else response
     verify(source)
     body = wrap_file(request.environ, source)
     return Response(body, headers=headers, content_type=media_type, direct_passthrough=True)
@@ -55,7 +60,7 @@ def send_page_part(file_uuid: str, content_version: int, make: Callable[[], Resp
         except DamagedBytesError:
             if is_last:
                 raise
-            current_runtime().pages.delete_derived(file_uuid, content_version)  # made again from the document
+            current_runtime().pages.files.delete_derived(file_uuid, content_version)  # made again from the document
             continue
         response.headers["Cache-Control"] = _PAGE_CACHE
         return response

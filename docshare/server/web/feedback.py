@@ -20,7 +20,7 @@ from docshare.server.services.feedback import annotations, feedback, marks, note
 from docshare.server.services.readership import readers, taps
 from docshare.server.services.readership.readers import ReaderContext
 from docshare.server.web import csrf, viewer_cookie
-from docshare.server.web.beacons import is_prefetch
+from docshare.server.web.beacons import has_global_privacy_control, is_prefetch
 from docshare.server.web.public import require_open_link
 from docshare.server.web.sign_in import session_cookie
 
@@ -102,6 +102,7 @@ def tap(name: str) -> Response:
         _read_body(),
         request.headers.get("User-Agent", ""),
         prefetch=is_prefetch(),
+        opts_out=has_global_privacy_control(),
     )
     return Response(status=204)
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import Any
 
 from authlib.consts import default_json_headers
-from authlib.oauth2 import AuthorizationServer, OAuth2Error
+from authlib.oauth2 import AuthorizationServer
 from authlib.oauth2.rfc6749 import (
     InvalidClientError,
     InvalidGrantError,
@@ -209,11 +209,11 @@ class _DeviceAuthorization(DeviceAuthorizationEndpoint):  # type: ignore[misc]
         try:
             new = devices.begin(current_runtime(), client.row, scopes, client_address())
         except Problem as problem:
-            raise OAuth2Error(problem.detail, status_code=429, error="temporarily_unavailable") from None
+            refusal = {"error": "temporarily_unavailable", "error_description": problem.detail}
+            return 429, refusal, [*default_json_headers, *problem.headers.items()]
         page = f"{current_runtime().config.base_url}/device"
         body = {
-            "device_code": new.device_code,
-            "user_code": new.user_code,
+            **new._asdict(),
             "verification_uri": page,
             "verification_uri_complete": f"{page}?user_code={new.user_code}",
             "expires_in": DEVICE_CODE_MS // SECOND,

@@ -11,8 +11,10 @@ from functools import partial
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
 from docshare.contract.problems import Problem
+from docshare.contract.viewer import TILES
+from docshare.server.api import answers
 from docshare.server.http.views import client_address, current_runtime
-from docshare.server.pdf.pages import PAGE_WIDTHS
+from docshare.server.pdf.pages import PAGE_WIDTHS, ImagePart
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range, sealed_blobs, settings, tenants
 from docshare.server.services.files.page_range import ReaderView
@@ -20,6 +22,7 @@ from docshare.server.services.files.settings import PageAppearance
 from docshare.server.services.links import downloads, entry, guessing, links
 from docshare.server.services.links.entry import EntryState
 from docshare.server.services.links.links import Link
+from docshare.server.services.readership import visits
 from docshare.server.web import (
     assets,
     branding,
@@ -32,12 +35,15 @@ from docshare.server.web import (
     scriptless,
     viewer_cookie,
 )
-from docshare.server.web.beacons import issue_page_token
+from docshare.server.web.beacons import has_global_privacy_control, issue_page_token
 from docshare.server.web.owner import wording
 from docshare.server.web.sign_in import session_cookie
 
 MAX_PLACEHOLDERS = 200  # pages in the HTML itself; scripts add the others of longer documents
+# A browser may keep the page as it was left, for the way back; its script then asks whether the link is still open.
+_RECHECKED = "private, no-cache"
 _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
+_TILE_NUMBER = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
 
 blueprint = Blueprint("public", __name__)
 
@@ -106,14 +112,35 @@ def page_image(name: str, page: str, width: str) -> Response:
     Raises what ``require_open_link`` and ``resolve_page_number`` raise, ``unavailable``, ``unprocessable`` for a
     page that cannot be rendered.
     """
-    runtime = current_runtime()
-    link = require_open_link(runtime, name)
+    link = require_open_link(current_runtime(), name)
     if width not in map(str, PAGE_WIDTHS):
         raise guessing.link_not_found()
     view = find_view(link)
+    return _send_page_image(link, view, resolve_page_number(view, page), int(width))
+
+
+@blueprint.get("/<name>/tiles/<page>/<level>/<column>-<row>.jpg")
+def page_tile(name: str, page: str, level: str, column: str, row: str) -> Response:
+    """Return one tile of a page as a JPEG, for a high zoom (``contract.viewer.TILES``); ``?v=`` as for ``page_image``.
+
+    Raises ``not_found`` for a tile that the page does not have; otherwise as ``page_image``.
+    """
+    link = require_open_link(current_runtime(), name)
+    view = find_view(link)
     number = resolve_page_number(view, page)
+    if any(_TILE_NUMBER.fullmatch(value) is None for value in (level, column, row)):
+        raise guessing.link_not_found()
+    tile = links.find_tile(current_runtime(), link, number, int(level), int(column), int(row))
+    if tile is None:
+        raise guessing.link_not_found()
+    return _send_page_image(link, view, number, tile)
+
+
+def _send_page_image(link: Link, view: ReaderView, number: int, part: ImagePart) -> Response:
+    """Return the image ``part`` of the document's page ``number`` with the watermark of this reader."""
+    runtime = current_runtime()
     file, blob = link.file, sealed_blobs.open_blob(runtime, link.file.blob)
-    asked = (file.uuid, file.content_version, blob, number, int(width))
+    asked = (file.uuid, file.content_version, blob, number, part)
     watermark, tenant = view.watermark, tenants.reader_tenant(file, client_address())
     send_part = partial(derived.send_page_part, file.uuid, file.content_version)
     if watermark is not None and watermark.personal:
@@ -135,10 +162,19 @@ def page_text(name: str, page: str) -> Response:
     if view.window.covers_all(file.total_pages):
         tenant = tenants.reader_tenant(file, client_address())
         make = partial(runtime.pages.text, file.uuid, file.content_version, blob, number, tenant)
-        return send_part(lambda: derived.send_derived(make(), "application/json"))
+        return send_part(lambda: derived.send_derived(make(), "application/json", compress=_may_compress(link)))
     return send_part(
         lambda: jsonify(page_range.load_page_text(runtime, link, view.window, int(page), client_address()))
     )
+
+
+def _may_compress(link: Link) -> bool:
+    """Return whether the current request gets the same of ``link`` as everybody else, see ``compression``."""
+    return not request.cookies and _is_ungated(link)
+
+
+def _is_ungated(link: Link) -> bool:
+    return not entry.find_requirements(link).kinds
 
 
 def require_open_link(runtime: Runtime, name: str) -> Link:
@@ -233,9 +269,11 @@ def _render_viewer(link: Link, *, embed: bool, draft: DraftPage | None = None) -
         "version": shown.address_tag,
         "pages": total,
         "sizes": runs,
+        "tiles": TILES._asdict(),
         "start": start,
         "token": "" if draft else issue_page_token(link, shown, looks.viewer_mode, embedded=embed),
         "beaconUrl": f"{base}/beacon",
+        **({"optedOut": True} if has_global_privacy_control() and visits.offers_choice(link) else {}),
         "viewerMode": looks.viewer_mode,
         "viewerSettings": looks.viewer_settings,
         **branding.describe_expiry(link),
@@ -256,6 +294,10 @@ def _render_viewer(link: Link, *, embed: bool, draft: DraftPage | None = None) -
     )
     if feedback_facts.can_leave_feedback(facts) and draft is None:
         viewer_cookie.set_trial_cookie(response)
+    if session_cookie() is None and _is_ungated(link):
+        response.headers["Cache-Control"] = _RECHECKED
+    if _may_compress(link):
+        answers.compress_response(response)
     return headers.allow_analytics(response) if "ga4Id" in looks.viewer_settings else response
 
 

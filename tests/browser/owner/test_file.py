@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -174,6 +175,7 @@ def test_changes_in_the_forms_appear_on_the_share_page(browser: Browser, owner_f
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status")).to_have_text("Saved.")
         page.goto(owner_file_pages.page_url("/settings"))
+        page.get_by_text("Permissions of readers").click()
         page.get_by_label("Readers may download the PDF").uncheck()
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status")).to_have_text("Saved.")
@@ -187,9 +189,9 @@ def test_form_rows_are_shown_one_by_one(browser: Browser, owner_file_pages: Owne
         rows = page.locator("[data-row]:visible")
         expect(rows).to_have_count(2)
         for count in (3, 4, 5):
-            page.get_by_role("button", name="Add a field").click()
+            page.get_by_role("button", name="Add a question").click()
             expect(rows).to_have_count(count)
-        expect(page.get_by_role("button", name="Add a field")).to_have_count(0)
+        expect(page.get_by_role("button", name="Add a question")).to_have_count(0)
 
 
 def test_an_image_can_be_uploaded_and_used(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
@@ -217,6 +219,9 @@ def test_a_rejected_upload_shows_an_error(browser: Browser, owner_file_pages: Ow
         page.locator("#file").set_input_files({"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"no PDF"})
         page.get_by_role("button", name="Replace the document").click()
         expect(page.get_by_role("alert")).not_to_be_empty()
+        expect(page.locator("#file")).to_be_focused()
+        expect(page.locator("#file")).to_have_attribute("aria-invalid", "true")
+        expect(page.locator("#file")).to_have_accessible_description(page.get_by_role("alert").inner_text())
         expect(page.get_by_role("button", name="Replace the document")).to_be_enabled()
 
 
@@ -240,7 +245,7 @@ def test_the_link_can_be_copied(browser: Browser, owner_file_pages: OwnerFilePag
     with owner_file_pages.open_page(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
         page.get_by_role("button", name="Copy the link").click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
-        assert page.evaluate("navigator.clipboard.readText()").endswith(f"/{owner_file_pages.made['shortId']}")
+        assert page.evaluate("navigator.clipboard.readText()").endswith("/series-a")
 
 
 def test_the_forms_work_without_scripts(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
@@ -281,3 +286,73 @@ def test_on_a_phone_the_tabs_are_one_row_that_shows_the_current_one(
 def test_on_a_phone_the_table_of_versions_is_complete(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, **HANDHELD) as page:
         assert is_inside(page, ".scroll th:last-child", ".scroll")
+
+
+def list_all_violations(page: Page) -> list[str]:
+    """Return every violation that axe-core reports, whatever its impact."""
+    assert find_serious_violations(page) == []
+    found: list[str] = page.evaluate("async () => (await axe.run(document)).violations.map((rule) => rule.id)")
+    return found
+
+
+@pytest.mark.parametrize("size", [{}, HANDHELD, {"color_scheme": "dark"}, {"forced_colors": "active"}], ids=str)
+def test_the_settings_and_a_rejected_form_have_no_violation(
+    browser: Browser, owner_file_pages: OwnerFilePages, size: dict[str, Any]
+) -> None:
+    """The first invalid control has the focus and is within the window; closed groups are checked unfolded too."""
+    with visitor(browser, **size) as person:
+        person.context.add_cookies([{"name": COOKIE, "value": owner_file_pages.cookie, "url": owner_file_pages.url}])
+        page = person.page
+        page.goto(owner_file_pages.page_url("/settings"))
+        assert list_all_violations(page) == []
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert (list_all_violations(page), is_within_window(page)) == ([], True)
+        page.get_by_label("Link name").fill("Not a name")
+        page.get_by_label("Readers may leave notes").check()
+        page.get_by_label("Password", exact=True).fill("open sesame")
+        page.get_by_label("Only these email domains").fill("nowhere")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_label("Only these email domains")).to_be_focused()
+        expect(page.get_by_label("Only these email domains")).to_be_in_viewport()
+        expect(page.get_by_label("Only these email domains")).to_have_accessible_description(
+            "It must be a bare domain such as example.com. One per line, such as example.com. Empty: all."
+        )
+        expect(page.get_by_label("Link name")).to_have_value("Not a name")
+        expect(page.get_by_label("Readers may leave notes")).to_be_checked()
+        expect(page).to_have_title("Error: Series A deck.pdf")
+        assert (list_all_violations(page), is_within_window(page)) == ([], True)
+        page.get_by_role("link", name="Link name").click()
+        expect(page.get_by_label("Link name")).to_be_focused()
+
+
+@pytest.mark.parametrize("size", [{}, HANDHELD], ids=["desk", "phone"])
+def test_every_rejected_form_focuses_its_first_error_and_has_no_violation(
+    browser: Browser, owner_file_pages: OwnerFilePages, size: dict[str, Any]
+) -> None:
+    """The browser does not check the values, as for a value that only the server can judge."""
+    forms = (
+        (owner_file_pages.page_url("/links"), "labels", "x" * 201, "Create links"),
+        (owner_file_pages.page_url("/invites"), "email", "nobody", "Invite"),
+        (owner_file_pages.page_url("/hotspots"), "link", "film", "Add the hotspot"),
+        (f"{owner_file_pages.url}/webhooks", "url", "nowhere", "Create the webhook"),
+        (f"{owner_file_pages.url}/account", "email", "nobody", "Change the address"),
+        (f"{owner_file_pages.url}/account", "password", "short", "Set the password"),
+    )
+    with visitor(browser, **size) as person:
+        person.context.add_cookies([{"name": COOKIE, "value": owner_file_pages.cookie, "url": owner_file_pages.url}])
+        page = person.page
+        for address, control, value, button in forms:
+            page.goto(address)
+            page.evaluate("for (const form of document.forms) form.noValidate = true")
+            page.evaluate(
+                "for (const side of ['x', 'y', 'width', 'height']) "
+                "if (document.getElementById(side)) document.getElementById(side).value = 10"
+            )
+            if control == "url":
+                page.get_by_label("file.viewed").check()
+            page.locator(f"#{control}").fill(value)
+            page.get_by_role("button", name=button, exact=True).click()
+            expect(page).to_have_title(re.compile("^Error: "))
+            expect(page.locator(f"#{control}")).to_be_focused()
+            expect(page.locator(f"#{control}")).to_have_attribute("aria-invalid", "true")
+            assert (list_all_violations(page), is_within_window(page)) == ([], True), address

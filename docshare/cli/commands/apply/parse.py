@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _VERSION = 1
 _TOP_KEYS = ("version", "files", "webhooks")
 _FILE_KEYS = ("path", "key", "name", "uuid", "keepAnchors", "settings", "variants")
-_VARIANT_KEYS = ("label", "allowDownload", "pageRange", "revoked")
+_VARIANT_KEYS = ("label", "allowDownload", "pageRange", "readerChoice", "revoked")
 _WEBHOOK_KEYS = ("url", "events", "format", "file", "secretFile", "private")
 _PASSWORD_KEY = "passwordFile"  # noqa: S105 - the key of a path
 _NATIVE_KINDS = ("boolean", "integer", "number", "form")  # kinds of settings that YAML has types for
@@ -208,7 +208,9 @@ class _Parser:
         with self._mistakes.collect(node.line):
             label = _check_label("label", label.strip())
             download = self._mistakes.read_boolean(entries.get("allowDownload"), "allowDownload")
-            overrides = build_overrides(download, _format_page_range(entries.get("pageRange")), "pageRange")
+            choice = self._mistakes.read_boolean(entries.get("readerChoice"), "readerChoice")
+            pages = _format_page_range(entries.get("pageRange"))
+            overrides = build_overrides(download, pages, "pageRange", choice=choice)
         return DesiredVariant(label, overrides, self._mistakes.read_boolean(entries.get("revoked"), "revoked"))
 
     # --- webhooks --------------------------------------------------------------------------------------------------

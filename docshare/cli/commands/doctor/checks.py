@@ -75,8 +75,8 @@ class CheckContext:
         import requests
 
         from docshare.client.address import parse_address
+        from docshare.client.http.call import Call
         from docshare.client.http.failures import translate_error
-        from docshare.client.http.retries import Call
         from docshare.client.http.transport import Bearer
 
         connection = self.ctx.connection

@@ -11,8 +11,8 @@ from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, NamedFi
 from docshare.cli.commands.doctor.server import compare_clocks, inspect_certificate, parse_endpoint
 from docshare.cli.terminal.text import format_size
 from docshare.client.address import is_loopback, parse_origin
+from docshare.client.http.call import Call
 from docshare.client.http.failures import translate_error
-from docshare.client.http.retries import Call
 from docshare.contract.findings import (
     DiagnosticFinding,
     error_finding,

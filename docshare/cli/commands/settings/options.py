@@ -63,6 +63,11 @@ class SharingOptions(OptionGroup):
     hide_expiry: Annotated[
         Switch, _switch_option("--hide-expiry/--show-expiry", "Hide the expiry date."), Sets("showExpiry")
     ] = None
+    reader_choice: Annotated[
+        Switch,
+        _switch_option("--reader-choice/--no-reader-choice", "Let readers choose not to be measured."),
+        Sets("readerChoice"),
+    ] = None
     views: Annotated[
         int | None, typer.Option(metavar="N", help="Delete after N views (0: no limit). [Basic]"), Sets("viewLimit")
     ] = None

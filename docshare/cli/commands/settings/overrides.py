@@ -9,11 +9,14 @@ from docshare.contract.problems import Problem
 Overrides = dict[str, Any]
 
 _ALL_PAGES = {"from": 0, "to": 0}  # on a variant, this serves the full document
-_KEYS = ("allowDownload", "pageRange")
+_KEYS = ("allowDownload", "pageRange", "readerChoice")
 
 
-def build_overrides(download: bool | None, pages: str | None, name: str = "--pages") -> Overrides:
-    """Return the overrides for ``--download`` and ``--pages`` (``3-9``, ``5`` or ``all``); None leaves one out.
+def build_overrides(
+    download: bool | None, pages: str | None, name: str = "--pages", *, choice: bool | None = None
+) -> Overrides:
+    """Return the overrides for ``--download``, ``--pages`` (``3-9``, ``5`` or ``all``) and ``--reader-choice``; None
+    leaves one out.
 
     Raise Stop (2) for an invalid page range, with ``name`` as the option.
     """
@@ -25,7 +28,7 @@ def build_overrides(download: bool | None, pages: str | None, name: str = "--pag
         if typed is not None and not typed["from"]:
             raise Stop(ExitCode.USAGE, f"{name}: page numbers start at 1", hint="Use 3-9, 5, or all.")
         found["pageRange"] = _validate("pageRange", typed or _ALL_PAGES, name)
-    return found
+    return found if choice is None else {**found, "readerChoice": choice}
 
 
 def parse_overrides(text: str) -> Overrides:
@@ -37,7 +40,7 @@ def parse_overrides(text: str) -> Overrides:
         raise Stop(ExitCode.USAGE, "--overrides must be an object", hint='Example: {"allowDownload":false}.')
     unknown = sorted(found.keys() - set(_KEYS))
     if unknown:
-        known = " and ".join(_KEYS)
+        known = ", ".join(_KEYS)
         raise Stop(ExitCode.USAGE, f"a variant overrides {known}, not {unknown[0]}", hint="Set it on the file.")
     return {key: _validate(key, value, f"--overrides: {key}") for key, value in found.items()}
 
@@ -46,7 +49,7 @@ def _validate(key: str, value: object, name: str) -> Any:
     from docshare.contract import fields  # not at the top: commands that only print do not need it
 
     try:
-        return fields.parse_boolean(name, value) if key == "allowDownload" else fields.parse_page_range(name, value)
+        return fields.parse_page_range(name, value) if key == "pageRange" else fields.parse_boolean(name, value)
     except Problem as problem:
         raise Stop(ExitCode.USAGE, problem.detail) from None
 
@@ -60,9 +63,10 @@ def format_page_range(overrides: Mapping[str, Any]) -> str:
 
 
 def describe_overrides(overrides: object) -> str:
-    """Return the overrides as text: ``no download, pages 3-9``."""
+    """Return the overrides as text: ``no download, pages 3-9, no reader choice``."""
     if not isinstance(overrides, dict):
         return ""
     download = {True: "download", False: "no download"}.get(overrides.get("allowDownload", ""), "")
     pages = format_page_range(overrides)
-    return ", ".join(filter(None, (download, "all pages" if pages == "all" else pages and f"pages {pages}")))
+    choice = {True: "reader choice", False: "no reader choice"}.get(overrides.get("readerChoice", ""), "")
+    return ", ".join(filter(None, (download, "all pages" if pages == "all" else pages and f"pages {pages}", choice)))

@@ -59,6 +59,9 @@ def create(
         bool | None, typer.Option("--download/--no-download", help="Override the download setting of the file.")
     ] = None,
     pages: Annotated[str | None, typer.Option(metavar="A-B|all", help="Override the page range of the file.")] = None,
+    reader_choice: Annotated[
+        bool | None, typer.Option("--reader-choice/--no-reader-choice", help="Override the reader choice of the file.")
+    ] = None,
     count: Annotated[
         int | None, typer.Option(min=1, max=200, metavar="N", help="Create N links named by --label-template.")
     ] = None,
@@ -103,7 +106,7 @@ def create(
     _check_exclusive({"--label": label, "--count": count, "--from-csv": from_csv})
     if (count is None) != (label_template is None):
         raise Stop(ExitCode.USAGE, "--count and --label-template require each other")
-    overrides = build_overrides(download, pages)
+    overrides = build_overrides(download, pages, choice=reader_choice)
     if count is None and from_csv is None:
         _check_unused({"--out": out, "--qr": qr, "--skip-duplicates": skip_duplicates, "--partial": partial})
         return _create_one(ctx, file, label, overrides, dry_run=dry_run)

@@ -176,6 +176,9 @@ def update(
         bool | None, typer.Option("--download/--no-download", help="Override the download setting of the file.")
     ] = None,
     pages: Annotated[str | None, typer.Option(metavar="A-B|all", help="Override the page range of the file.")] = None,
+    reader_choice: Annotated[
+        bool | None, typer.Option("--reader-choice/--no-reader-choice", help="Override the reader choice of the file.")
+    ] = None,
     overrides: Annotated[str | None, typer.Option(metavar="JSON", help="Overrides as in the API.")] = None,
     replace_overrides: Annotated[
         bool, typer.Option("--replace-overrides", help="Remove overrides that are not given.")
@@ -196,7 +199,7 @@ def update(
     """
     ctx = current_context()
     changes = _read_label(label, clear=clear_label)
-    given = _read_overrides(overrides, download, pages)
+    given = _read_overrides(overrides, download, pages, reader_choice)
     if clear_overrides and (given is not None or replace_overrides):
         raise Stop(ExitCode.USAGE, "--clear-overrides cannot be combined with overrides or --replace-overrides")
     if not changes and given is None and not (clear_overrides or replace_overrides):
@@ -218,12 +221,14 @@ def _read_label(label: str | None, *, clear: bool) -> dict[str, Any]:
     return {"label": ""} if clear else {} if label is None else {"label": label}
 
 
-def _read_overrides(text: str | None, download: bool | None, pages: str | None) -> Mapping[str, Any] | None:
+def _read_overrides(
+    text: str | None, download: bool | None, pages: str | None, choice: bool | None
+) -> Mapping[str, Any] | None:
     """Return the overrides from the command line, or None."""
     if text is None:
-        return build_overrides(download, pages) or None
-    if not (download is None and pages is None):
-        raise Stop(ExitCode.USAGE, "--overrides excludes --download and --pages")
+        return build_overrides(download, pages, choice=choice) or None
+    if not (download is None and pages is None and choice is None):
+        raise Stop(ExitCode.USAGE, "--overrides excludes --download, --pages and --reader-choice")
     return parse_overrides(text)
 
 

@@ -7,12 +7,11 @@ file was given, in the lists of all files, newest first.
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
-from docshare.contract.fields import is_short_id, is_uuid
+from docshare.client.links import SCHEMES, SHORT_ID, UUID, extract_link_name
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -118,14 +117,9 @@ class VariantResolver:
 
 def _parse_id(word: str) -> str:
     """Return the id that ``word`` is or that its link contains; raise Stop (2) for anything else."""
-    name = word
-    if word.startswith(("http://", "https://")):
-        try:
-            name = unquote(urlsplit(word).path).rstrip("/").rpartition("/")[2]
-        except ValueError:
-            name = ""
-    if is_uuid(name):
+    name = extract_link_name(word) if word.startswith(SCHEMES) else word
+    if UUID.fullmatch(name.lower()):
         return name.lower()
-    if is_short_id(name):
+    if SHORT_ID.fullmatch(name):
         return name
     raise Stop(ExitCode.USAGE, f"{word!r} is not a variant", hint=f"Use {VARIANT_HELP}")

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from docshare.contract.features import REPORT_SECTIONS, REPORT_SUMMARY, visible_keys
-from docshare.contract.plans import Plan
+from docshare.contract.limits import BEACON_RETENTION_MS, READER_SALT_MS
+from docshare.contract.plans import DAY, Plan
 from docshare.contract.wire import drop_none, format_instant
 from docshare.server.api.represent import resources
 from docshare.server.services.readership.report import Breakdown, PageReaders, ReaderDetails, Report, Summary
 from docshare.server.services.readership.sessions import BeaconRow, ExplainedSession, PageRow, SessionSummary
+from docshare.server.services.readership.visits import Visit, VisitPart
 
 
 def report_object(base_url: str, found: Report) -> dict[str, Any]:
@@ -44,6 +46,38 @@ def session_stream_row(row: SessionSummary, seen: Sequence[PageRow]) -> dict[str
 def uncounted_row(row: SessionSummary, klass: str, reason: str) -> dict[str, Any]:
     """Return one session that was not counted, with the reason."""
     return {**session_object(row), "class": klass, "reason": reason}
+
+
+def visit_object(found: Visit) -> dict[str, Any]:
+    """Return what is recorded of a visit, for its own reader: never the class of the session or the label of the
+    link."""
+    return {
+        "owner": found.is_owner,
+        "choice": found.has_choice,
+        "declined": found.is_declined,
+        "earlier": found.earlier,
+        "link": "invitation" if found.link.invite else "personal" if found.link.variant else "shared",
+        "keptDays": {"reports": BEACON_RETENTION_MS // DAY, "readerKey": READER_SALT_MS // DAY},
+        **({} if found.part is None else {"recorded": _visit_part(found.part)}),
+    }
+
+
+def _visit_part(part: VisitPart) -> dict[str, Any]:
+    known = part.context
+    return drop_none(
+        {
+            "since": format_instant(part.started_at),
+            "timeMs": part.time_ms,
+            "pages": [{"page": page, "timeMs": ms} for page, ms in part.pages.items()],
+            "deviceType": known.device,
+            "browser": known.browser,
+            "country": known.country,
+            "source": known.source,
+            "referrer": known.referrer,
+            "email": known.email,
+            "name": known.name,
+        }
+    )
 
 
 def session_object(row: SessionSummary) -> dict[str, Any]:

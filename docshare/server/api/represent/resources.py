@@ -17,6 +17,7 @@ from docshare.server.services.links.downloads import describe_warning
 from docshare.server.services.links.invites import InviteRow
 from docshare.server.services.links.public import PublicMetadata
 from docshare.server.services.links.variants import VariantRow
+from docshare.server.services.readership import visits
 
 _DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
 # Maximum numbers of omitted pictures: named in a message, and listed.
@@ -77,6 +78,7 @@ def file_object(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | 
             "askReceipt": settings["askReceipt"],
             "watermark": settings["watermark"],
             "showExpiry": settings["showExpiry"],
+            "readerChoice": visits.is_choice_offered(settings, {}),
             "commentsEnabled": settings["commentsEnabled"],
             "commentsAllowPublic": settings["commentsAllowPublic"],
             "notifyOnComment": settings["notifyOnComment"],

@@ -130,7 +130,7 @@ def _run_on_file(documents: "DocumentCache", job: dict[str, Any], file: Any) -> 
                     case "picture":
                         return {}, picture.reencode_image(buffered, job["type"])
                     case "stamp":
-                        return {}, image_mark.stamp_image(buffered, job["mark"])
+                        return {}, image_mark.stamp_image(buffered, job["mark"], job.get("tile"))
                     case _:
                         from docshare.server.pdf.worker.lint import clean
 
@@ -147,6 +147,8 @@ def _run_on_file(documents: "DocumentCache", job: dict[str, Any], file: Any) -> 
                 return {}, derive.derive_document(document, job)
             case "inspect":
                 return {}, inspect.measure_pages(document, job["max_pages"])
+            case "render" if "tile" in job:
+                return {}, render.render_tile(document, job["page"], job["tile"], job.get("mark"))
             case "render":
                 return {}, render.render_jpeg(document, job["page"], job["width"], job.get("mark"))
             case "palette":

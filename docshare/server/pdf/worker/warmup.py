@@ -22,6 +22,7 @@ from docshare.server.store.stored_bytes import decrypt_file
 
 _CODECS = ("ascii", "latin-1", "utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-16-le", "cp1252")
 SAMPLE_MARK = {"text": "x", "opacity": 0.5, "density": "sparse"}
+_SAMPLE_TILE = {"left": 0, "top": 0, "size": (8, 8), "page": (16, 16)}
 _PRELOADED = (
     PIL.MpoImagePlugin,
     PIL.TiffImagePlugin,
@@ -52,6 +53,7 @@ def warm_up_drawing() -> None:
     PIL.Image.preinit()
     document = OpenPdfDocument(_open_encrypted(_BLANK_PDF))  # type: ignore[arg-type]  # a file for all that it does
     image = render.render_jpeg(document, 1, 8)
+    render.render_tile(document, 1, _SAMPLE_TILE, SAMPLE_MARK)
     inspect.measure_pages(document, 1)
     text.extract_page_text(document, 1)
     text.extract_plain_texts(document, 1, 1, 1.0, 1 << 20)

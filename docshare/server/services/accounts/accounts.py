@@ -102,12 +102,12 @@ def require_free_email(rt: Runtime, email: str, account_id: int | None = None) -
     address, ``conflict`` for one that is taken."""
     email = email.strip()
     if _EMAIL.fullmatch(email) is None:
-        raise Problem("bad_request", "email must be an address such as ada@example.com.", hint="")
+        detail = "email must be an address such as ada@example.com."
+        raise Problem("bad_request", detail, hint="", field="email")
     taken = account_rows.find_by_email(rt.db, email)
     if taken is not None and taken.id != account_id:
-        raise Problem(
-            "conflict", f"An account for {email} already exists.", hint="List them: docshare admin account list"
-        )
+        hint = "List them: docshare admin account list"
+        raise Problem("conflict", f"An account for {email} already exists.", hint=hint, field="email")
     return email
 
 
@@ -183,7 +183,7 @@ def rename(rt: Runtime, account_id: int, name: str) -> None:
     """Change the name of the account. Raises ``bad_request`` for an empty or malformed one."""
     name = name.strip()
     if not name:
-        raise Problem("bad_request", "name must not be empty.")
+        raise Problem("bad_request", "name must not be empty.", field="name")
     _require_name(name)
     with rt.db.write():
         account_rows.set_name(rt.db, account_id, name)
@@ -192,13 +192,14 @@ def rename(rt: Runtime, account_id: int, name: str) -> None:
 def require_key_name(name: object) -> str:
     """Return the trimmed name of a key. Raises ``bad_request``."""
     if not isinstance(name, str) or not name.strip():
-        raise Problem("bad_request", "name must be a text.")
+        raise Problem("bad_request", "name must be a text.", field="name")
     return _require_name(name.strip())
 
 
 def _require_name(name: str) -> str:
     if len(name) > _NAME_CHARS or not name.isprintable():
-        raise Problem("bad_request", f"name must be one line of at most {_NAME_CHARS} characters.")
+        detail = f"name must be one line of at most {_NAME_CHARS} characters."
+        raise Problem("bad_request", detail, field="name")
     return name
 
 

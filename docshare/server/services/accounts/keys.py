@@ -42,13 +42,15 @@ def parse_key(body: Mapping[str, Any]) -> KeyInput:
     asked = body.get("scopes")
     scopes = normalize_scopes(" ".join(asked) if isinstance(asked, list) and all(map(_is_text, asked)) else None)
     if scopes is None:
-        raise Problem("bad_request", f"scopes must be a list of one or more of: {', '.join(SCOPES)}.")
+        detail = f"scopes must be a list of one or more of: {', '.join(SCOPES)}."
+        raise Problem("bad_request", detail, field="scopes")
     file = fields.text_parser(1, 40)("file", body["file"]) if "file" in body else None
     expires_at = None
     if "expiresAt" in body:
         expires_at = parse_instant(body["expiresAt"]) if _is_text(body["expiresAt"]) else None
         if expires_at is None:
-            raise Problem("bad_request", "expiresAt must be an instant such as 2027-01-31T09:00:00Z.")
+            detail = "expiresAt must be an instant such as 2027-01-31T09:00:00Z."
+            raise Problem("bad_request", detail, field="expiresAt")
     return KeyInput(accounts.require_key_name(body.get("name")), scopes, file, expires_at)
 
 
@@ -61,7 +63,7 @@ def create(rt: Runtime, caller: Caller, wanted: KeyInput) -> tuple[dict[str, Any
     require_full_access(caller)
     now = rt.clock()
     if wanted.expires_at is not None and wanted.expires_at <= now:
-        raise Problem("bad_request", "expiresAt must be in the future.")
+        raise Problem("bad_request", "expiresAt must be in the future.", field="expiresAt")
     key = f"{RESTRICTED_KEY_PREFIX}{rt.random_token(CREDENTIAL_CHARS)}"
     with rt.db.write(caller.account_id):
         file = None if wanted.file is None else files.get_owned(rt, caller, wanted.file)

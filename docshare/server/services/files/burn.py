@@ -55,5 +55,5 @@ def _delete_bytes(rt: Runtime, file_id: int, now: int) -> bool:
         activity.record(rt, file_id, "file.burned", at=now)
         removal_rows.add(rt.db, [blob], now)
     removals.delete_now(rt, [blob])
-    rt.pages.delete_derived(uuid)
+    rt.pages.files.delete_derived(uuid)
     return True

@@ -1,6 +1,7 @@
 """Search, sort and page the files of an owner for the library page."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -74,6 +75,15 @@ def load_page(
         rows = library.list_page(rt.db, caller.account_id, picked, order=order, limit=FILES_PER_PAGE, offset=offset)
         entries = _add_readings(rt, caller.plan, [_build_entry(row, frozen, now) for row, frozen in rows], now)
     return LibraryPage(entries, number, pages, found, used, PLAN_LIMITS[caller.plan].file_slots)
+
+
+def list_selected(rt: Runtime, caller: Caller, uuids: Sequence[str]) -> list[LibraryEntry]:
+    """Return those of the caller's active files ``uuids`` that exist, by name."""
+    now = rt.clock()
+    with rt.db.snapshot():
+        ids = json.dumps(library.list_ids(rt.db, caller.account_id, json.dumps(uuids)))
+        rows = library.list_page(rt.db, caller.account_id, ids, order="name", limit=len(uuids), offset=0)
+        return _add_readings(rt, caller.plan, [_build_entry(row, frozen, now) for row, frozen in rows], now)
 
 
 def get_live(rt: Runtime, caller: Caller, name: str) -> FileRow:

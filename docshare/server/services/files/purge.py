@@ -65,7 +65,7 @@ def _purge_file(rt: Runtime, file_id: int) -> bool:
         file_rows.delete(rt.db, file_id)
         removal_rows.add(rt.db, blobs, rt.clock())
     removals.delete_now(rt, blobs)
-    rt.pages.delete_derived(uuid)
+    rt.pages.files.delete_derived(uuid)
     return True
 
 

@@ -94,7 +94,7 @@ def replacement_transaction(rt: Runtime, document: StoredDocument, target: Repla
     ):
         yield
     removals.delete_now(rt, [target.blob])
-    rt.pages.delete_derived(target.uuid, target.content_version)
+    rt.pages.files.delete_derived(target.uuid, target.content_version)
     copy_checks.try_file(rt, target.uuid)
 
 

@@ -116,7 +116,7 @@ def _require_slug_free(rt: Runtime, file: FileRow, slug: str | None) -> None:
     if slug is None or slug == file.slug:
         return
     if sharing.is_slug_taken(rt.db, slug):
-        raise Problem("conflict", f"The link name '{slug}' is taken.", hint="Choose another one.")
+        raise Problem("conflict", f"The link name '{slug}' is taken.", hint="Choose another one.", field="slug")
 
 
 def _save(rt: Runtime, file: FileRow, settled: Mapping[str, Any], now: int) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.limits import SLUG_CHARS
 from docshare.contract.plans import Plan
-from docshare.server.rules import lifecycle
+from docshare.server.rules import lifecycle, tiles
+from docshare.server.rules.tiles import ZoomTile
 from docshare.server.runtime import Runtime
 from docshare.server.store.tables import accounts, files
 from docshare.server.store.tables import links as link_rows
@@ -43,7 +44,8 @@ class Link:
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """Return the settings that its variant overrides: ``allowDownload`` and ``pageRange``, where they are set."""
+        """Return the settings that its variant overrides, where they are set: ``allowDownload``, ``pageRange`` and
+        ``readerChoice``."""
         return {} if self.variant is None else dict(json.loads(self.variant.overrides))
 
 
@@ -80,6 +82,11 @@ def load_page_sizes(rt: Runtime, link: Link) -> list[list[float]]:
     stored = files.find_page_sizes(rt.db, link.file.id)
     runs: list[list[float]] = json.loads(stored) if stored else []
     return runs
+
+
+def find_tile(rt: Runtime, link: Link, page: int, level: int, column: int, row: int) -> ZoomTile | None:
+    """Return a tile of ``page`` of the document of ``link``, or None if the page has no such tile."""
+    return tiles.find_tile(load_page_sizes(rt, link), page, level, column, row)
 
 
 def owner_plan(rt: Runtime, link: Link) -> Plan:

@@ -123,7 +123,7 @@ def _encrypt(rt: Runtime, old: UnencryptedBlob) -> bool:
         rt.blobs.delete(stored.blob)
         return False
     removals.delete_now(rt, [old.blob])
-    rt.pages.delete_derived(old.file_uuid)  # in clear
+    rt.pages.files.delete_derived(old.file_uuid)  # in clear
     return True
 
 

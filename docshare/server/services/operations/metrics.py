@@ -76,7 +76,7 @@ def _collect_rendering(rt: Runtime) -> Iterator[Metric]:
         "docshare_render_duration_seconds",
         "Duration of rendering pages, texts and copies, including the wait for a worker.",
         ("outcome",),
-        rt.pages.renders.snapshot(),
+        rt.pages.files.renders.snapshot(),
     )
     running, waiting = rt.engine.count_jobs()
     states = (("running", running), ("waiting", waiting))
@@ -86,7 +86,7 @@ def _collect_rendering(rt: Runtime) -> Iterator[Metric]:
         "Jobs of the PDF workers by lane and state.",
         [Sample(jobs[lane], {"lane": lane, "state": state}) for state, jobs in states for lane in sorted(jobs)],
     )
-    cache = rt.pages.read_cache_state()
+    cache = rt.pages.files.read_cache_state()
     yield _gauge("docshare_page_cache_bytes", "Bytes of cached pages, texts and copies.", {}, cache.size)
     lookups = [Sample(cache.hits, {"result": "hit"}), Sample(cache.misses, {"result": "miss"})]
     yield Metric("docshare_page_cache_lookups_total", "counter", "Lookups in the page cache by result.", lookups)

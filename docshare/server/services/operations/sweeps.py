@@ -27,9 +27,9 @@ def clean_at_start(rt: Runtime) -> SweepResult:
         encryption.seal_plain_secrets(rt)
     dispatch.release_claims(rt)
     purge_due(rt)
-    rt.pages.delete_stale(dict(contents.stream_versions(rt.db)))
+    rt.pages.files.delete_stale(dict(contents.stream_versions(rt.db)))
     if rt.config.encryption:
-        rt.pages.delete_clear()
+        rt.pages.files.delete_clear()
     for file_id in file_rows.list_trashed_ids(rt.db):
         purge.hide_rows(rt, file_id)
     return swept
@@ -63,12 +63,12 @@ def delete_expired_sign_ins(rt: Runtime) -> int:
 def delete_derived_of_destroyed(rt: Runtime) -> int:
     """Delete what this process derived from files that another instance purged, and its copies of them; return how
     many."""
-    derived = rt.pages.list_documents() if rt.db.is_shared else []
+    derived = rt.pages.files.list_documents() if rt.db.is_shared else []
     gone = set(derived) - contents.list_existing(rt.db, derived) if derived else set()
     for file_uuid in gone:
-        rt.pages.delete_derived(file_uuid)
+        rt.pages.files.delete_derived(file_uuid)
     if rt.config.encryption:
-        rt.pages.delete_clear()  # of documents that any process has encrypted meanwhile
+        rt.pages.files.delete_clear()  # of documents that any process has encrypted meanwhile
     return len(gone) + removals.delete_foreign_copies(rt)
 
 

@@ -11,14 +11,17 @@ from docshare.server.rules import agents
 from docshare.server.rules import feedback as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import settings
-from docshare.server.services.readership import readers
+from docshare.server.services.readership import readers, visits
 from docshare.server.services.readership.readers import ReaderContext
 from docshare.server.store.tables import readers as reader_tables
 from docshare.server.store.tables import sharing
 
 
-def record(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any], user_agent: str, *, prefetch: bool) -> None:
-    """Count the tap in ``body``, unless ``user_agent`` is a program or the request is a ``prefetch``.
+def record(
+    rt: Runtime, reader: ReaderContext, body: Mapping[str, Any], user_agent: str, *, prefetch: bool, opts_out: bool
+) -> None:
+    """Count the tap in ``body``, unless ``user_agent`` is a program, the request is a ``prefetch``, or the reader opts
+    out where that is allowed.
 
     Raises ``forbidden`` (the owner, or the document has no call to action), ``bad_request``, ``not_found`` for a
     hotspot that the reader does not see.
@@ -30,6 +33,8 @@ def record(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any], user_age
     now = rt.clock()
     with rt.db.write(link.file.owner_id):
         hotspot_id = None if uuid is None else _get_hotspot_id(rt, reader, uuid)
+        if opts_out and visits.offers_choice(link):
+            return
         if not prefetch and agents.parse_user_agent(user_agent).program is None:
             reader_tables.insert_tap(rt.db, link.file.id, hotspot_id, now)
 

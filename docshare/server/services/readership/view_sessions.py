@@ -6,7 +6,7 @@ the beacons when the session ends.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from docshare.contract.wire import drop_none
@@ -20,13 +20,15 @@ from docshare.server.services.readership import rollups
 from docshare.server.store.tables import feed, files, viewing
 from docshare.server.store.tables.viewing import SessionContext as SessionContext
 
+_MAX_CLOSED = 50  # sessions looked at, most of which end with the next run of the job
 MAX_BEACONS_KEPT = 2_000  # per session, as received: over an hour of reading; later ones only add to the page times
 
 
 @dataclass(frozen=True)
 class StoredViewSession:
     """One stored session. ``part`` counts the sessions of its page load; ``ended_at`` ms or None; ``invite_id`` of
-    the invitation it was opened through; ``reader`` the salted key of its reader."""
+    the invitation it was opened through; ``reader`` the salted key of its reader; ``seq_before`` what to add to the
+    numbers of the beacons of a page load that continues it."""
 
     id: int
     part: int
@@ -35,6 +37,12 @@ class StoredViewSession:
     invite_id: int | None
     reader: str
     reading: SessionReading
+    seq_before: int = 0
+
+    @property
+    def is_declined(self) -> bool:
+        """Return whether the session is only the mark that its reader chose not to be measured."""
+        return self.reading.klass == reading.DECLINED
 
     def is_over(self, now: int) -> bool:
         """Return whether the session has ended by ``now``, stored or not."""
@@ -48,15 +56,38 @@ def _parse_session(row: tuple[Any, ...]) -> StoredViewSession:
 
 
 def find(rt: Runtime, opening: str, part: int) -> StoredViewSession | None:
-    """Return the session number ``part`` of the page load ``opening``, or None."""
+    """Return the session number ``part`` of the page load ``opening``, or None. Its row is locked for the transaction
+    of the caller."""
     row = viewing.find_session(rt.db, opening, part)
-    return _parse_session(row) if row else None
+    if row is not None:
+        return _parse_session(row)
+    return _find_reloaded(rt, opening) if part == 0 else None
 
 
 def find_last_of_load(rt: Runtime, opening: str) -> StoredViewSession | None:
     """Return the newest session of the page load ``opening``, or None."""
     row = viewing.find_last_session(rt.db, opening)
-    return _parse_session(row) if row else None
+    return _parse_session(row) if row is not None else _find_reloaded(rt, opening)
+
+
+def _find_reloaded(rt: Runtime, opening: str) -> StoredViewSession | None:
+    row = viewing.find_reloaded_session(rt.db, opening)
+    return replace(_parse_session(row[:-1]), part=0, seq_before=row[-1]) if row is not None else None
+
+
+def continue_closed(rt: Runtime, place: SessionContext, now: int) -> StoredViewSession | None:
+    """Let the page load of ``place``, a reload, continue the session that its reader closed a few seconds ago.
+
+    Return None if there is no such session, or more than one: two readers can have one address and one browser.
+    """
+    closed = [_parse_session(row) for row in viewing.list_closed_sessions(rt.db, place, _MAX_CLOSED)]
+    running = [session for session in closed if not session.is_over(now)]
+    if len(running) != 1:
+        return None
+    (session,) = running
+    seq_before = session.reading.last_seq + 1
+    viewing.insert_reload(rt.db, place.opening, session.id, seq_before)
+    return replace(session, part=0, seq_before=seq_before)
 
 
 def list_due(rt: Runtime, now: int, limit: int) -> list[StoredViewSession]:
@@ -85,15 +116,21 @@ def add_beacon(
     now: int,
     last_page: int,
     neighbors: Callable[[], Sequence[str]],
-) -> None:
+    *,
+    may_count: bool,
+) -> bool:
     """Fold ``beacon`` into ``session`` and count its view once the rules are met; a repeated beacon changes nothing.
 
     Parameters: ``last_page`` the last page shown to the reader; ``neighbors`` the keys of all readers at the sender's
-    address.
+    address; ``may_count``: the transaction protects the account. Returns False, having changed nothing, if it does not
+    and must.
     """
     if _is_known_beacon(rt, session, beacon):
-        return
+        return True
     state, pages = reading.fold_beacon(session.reading, beacon, now, last_page)
+    counts = state.counted_at is not None and session.reading.counted_at is None
+    if (counts or state.klass == "burst") and not may_count:
+        return False
     if state.klass == "burst" and _has_room(rt, session, now, neighbors()):
         state = reading.mark_counted(state, now)
     accepted = [(page.page, page.ms, page.views, page.back) for page in pages if page.ms or page.views]
@@ -107,6 +144,7 @@ def add_beacon(
     if state.counted_at is not None and session.reading.counted_at is None:
         viewing.mark_counted(rt.db, session.id, state.counted_at)
         _count_view(rt, session, state.counted_at)
+    return True
 
 
 def _has_room(rt: Runtime, session: StoredViewSession, now: int, neighbors: Sequence[str]) -> bool:

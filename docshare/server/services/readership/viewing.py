@@ -20,10 +20,11 @@ from docshare.server.services.links import entry, links
 from docshare.server.services.links.links import Link
 from docshare.server.services.operations.batches import run_in_batches
 from docshare.server.services.operations.secrets import instance_secret
-from docshare.server.services.readership import rollups, view_sessions, viewers
+from docshare.server.services.readership import rollups, view_sessions, viewers, visits
 from docshare.server.services.readership.view_sessions import SessionContext, StoredViewSession
+from docshare.server.services.readership.visits import Visit as Visit
 from docshare.server.store.tables import files as file_table
-from docshare.server.store.tables import viewing as tables
+from docshare.server.store.tables import readers
 
 # A view cannot be proven, so forging views is rate-limited; an office of hundreds behind one address is not affected.
 SESSION_START_POLICY = RatePolicy("sessions", 300, 10 * MINUTE, "address")
@@ -53,8 +54,8 @@ class BeaconSender:
     """The sender of a beacon.
 
     ``address`` is used and not stored; ``account_id`` of the signed-in account, or None; ``is_prefetch`` whether the
-    request announced itself as prefetching; ``find_viewer_token`` returns the token that their browser holds for a
-    link.
+    request announced itself as prefetching; ``opts_out`` whether it carried Global Privacy Control;
+    ``find_viewer_token`` returns the token that their browser holds for a link.
     """
 
     user_agent: str
@@ -62,6 +63,7 @@ class BeaconSender:
     country: str | None
     account_id: int | None
     is_prefetch: bool
+    opts_out: bool = False
     find_viewer_token: Callable[[Link], str | None] = lambda _link: None
 
 
@@ -91,8 +93,9 @@ def sign_page_token(rt: Runtime, link: Link, window: PageWindow, facts: PageFact
 def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> None:
     """Record one beacon that was sent to the link ``name``.
 
-    The first beacon of a session starts it. Repeated beacons, beacons beyond the allowed rate and beacons of the file's
-    owner are ignored; the owner's previews do not create a session.
+    The first beacon of a session starts it, or continues the session that a reload interrupted. Repeated beacons,
+    beacons beyond the allowed rate and beacons of the file's owner are ignored; the owner's previews do not create a
+    session.
 
     Raises Problem: ``bad_request`` and ``payload_too_large`` for an invalid body, ``forbidden`` for a token that is
     invalid, too old or of another link and for a reader who has not met the conditions of the link, ``not_found`` and
@@ -103,28 +106,98 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
     now = rt.clock()
     opening = _verify_page_load(rt, name, token, now)
     beacon = reading.to_document_pages(beacon, opening.pages_before)
+    # Most beacons change the rows of their session only, and all readers of an account send them at once.
+    with rt.db.write_rows():
+        is_recorded = _record(rt, name, opening, beacon, sender, now, may_count=False)
+    if not is_recorded:
+        with rt.db.write(lambda: links.find_owner_id(rt, name)):
+            _record(rt, name, opening, beacon, sender, now, may_count=True)
+
+
+def _record(
+    rt: Runtime, name: str, opening: PageLoad, beacon: BeaconBody, sender: BeaconSender, now: int, *, may_count: bool
+) -> bool:
+    """Record ``beacon``, or return False, having changed nothing, if a session starts or a view is counted and
+    ``may_count`` is False: the transaction must protect the account for that."""
+    # The link is resolved again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
+    link = _find_open_link(rt, name)
+    if not _is_reader(rt, link, sender):
+        return True
+    if sender.opts_out and visits.offers_choice(link):
+        if may_count:
+            _decline_unasked(rt, opening, link, sender, now)
+        return may_count
+    session = view_sessions.find(rt, opening.nonce, beacon.part)
+    if session is not None:
+        if session.is_declined:
+            return True
+        if session.is_over(now):
+            raise _session_over()
+        if reading.is_over_rate(beacon, now - max(session.reading.earliest_at, opening.issued_at)):
+            return True
+    elif reading.is_over_rate(beacon, now - opening.issued_at):
+        return True
+    elif not may_count:
+        return False
+    else:
+        _require_start_allowed(rt, sender)
+        session = _start_session(rt, opening, link, beacon, sender, now)
+        if session is None:
+            return True
+    beacon = beacon._replace(seq=beacon.seq + session.seq_before)
     last_page = opening.pages_before + opening.pages
-    with rt.db.write(lambda: links.find_owner_id(rt, name)):
-        # The link is resolved again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
-        link = links.resolve(rt, name)
-        if link is None:
-            raise Problem("not_found", "There is no such link.")
+    return view_sessions.add_beacon(
+        rt,
+        session,
+        beacon,
+        now,
+        last_page,
+        lambda: _list_reader_keys(rt, link, sender.address, now),
+        may_count=may_count,
+    )
+
+
+def show_visit(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> Visit:
+    """Return what is recorded of the load of ``name`` whose token ``body`` contains, after storing the reader's choice
+    if it declines.
+
+    Raises what ``record_beacon`` raises for its token and its link, and ``forbidden`` for declining where the owner
+    allows no choice.
+    """
+    token, declines = reading.parse_visit_request(body)
+    now = rt.clock()
+    opening = _verify_page_load(rt, name, token, now)
+    if declines:
+        with rt.db.write(lambda: links.find_owner_id(rt, name)):
+            link = _find_open_link(rt, name)
+            if _is_reader(rt, link, sender):
+                _decline(rt, opening, link, sender, now)
+    with rt.db.snapshot():
+        link = _find_open_link(rt, name)
         if not _is_reader(rt, link, sender):
-            return
-        session = view_sessions.find(rt, opening.nonce, beacon.part)
-        if session is not None:
-            if session.is_over(now):
-                raise _session_over()
-            if reading.is_over_rate(beacon, now - session.reading.earliest_at):
-                return
-        elif reading.is_over_rate(beacon, now - opening.issued_at):
-            return
-        else:
-            _require_start_allowed(rt, sender)
-            session = _start_session(rt, opening, link, beacon, sender, now)
-        view_sessions.add_beacon(
-            rt, session, beacon, now, last_page, lambda: _list_reader_keys(rt, link, sender.address, now)
-        )
+            return Visit(link, is_owner=True, has_choice=False)
+        window = PageWindow(opening.pages_before + 1, opening.pages_before + opening.pages)
+        return visits.describe(rt, opening.nonce, window, link, has_choice=visits.offers_choice(link))
+
+
+def _find_open_link(rt: Runtime, name: str) -> Link:
+    link = links.resolve(rt, name)
+    if link is None:
+        raise Problem("not_found", "There is no such link.")
+    return link
+
+
+def _decline(rt: Runtime, opening: PageLoad, link: Link, sender: BeaconSender, now: int) -> None:
+    if not visits.offers_choice(link):
+        raise Problem("forbidden", "The owner of this document measures all visits.")
+    _require_start_allowed(rt, sender)
+    visits.decline(rt, opening.nonce, link, opening.issued_at + view_token.LIFETIME_MS, now)
+
+
+def _decline_unasked(rt: Runtime, opening: PageLoad, link: Link, sender: BeaconSender, now: int) -> None:
+    """Decline for a browser with Global Privacy Control; programs and pages loaded ahead do not count as readers."""
+    if not sender.is_prefetch and parse_user_agent(sender.user_agent).program is None:
+        _decline(rt, opening, link, sender, now)
 
 
 def end_due_sessions(rt: Runtime) -> int:
@@ -156,7 +229,7 @@ def delete_old_salts(rt: Runtime) -> int:
     """Delete reader salts after 30 days, so that those readers cannot be recognized again. Return the number of
     salts."""
     with rt.db.write():
-        return tables.delete_salts(rt.db, rt.clock() - READER_SALT_MS)
+        return readers.delete_salts(rt.db, rt.clock() - READER_SALT_MS)
 
 
 def _verify_page_load(rt: Runtime, name: str, token: str, now: int) -> PageLoad:
@@ -190,9 +263,12 @@ def _require_start_allowed(rt: Runtime, sender: BeaconSender) -> None:
 
 def _start_session(
     rt: Runtime, opening: PageLoad, link: Link, beacon: BeaconBody, sender: BeaconSender, now: int
-) -> StoredViewSession:
+) -> StoredViewSession | None:
+    """Return a new session, or None if its reader chose not to be measured."""
     last = view_sessions.find_last_of_load(rt, opening.nonce)
     earliest = opening.issued_at
+    if last is not None and last.is_declined:
+        return None
     if last is not None:
         earliest = max(earliest, _end_previous(rt, last, beacon, now))
     agent = parse_user_agent(sender.user_agent)
@@ -218,6 +294,9 @@ def _start_session(
         name=name,
         shown_pages=opening.pages,
     )
+    continued = view_sessions.continue_closed(rt, place, now) if beacon.reload and last is None else None
+    if continued is not None:
+        return continued
     state = reading.begin_reading(now, earliest, agent.program, opening.prefetched)
     return view_sessions.insert(rt, place, state)
 
@@ -246,11 +325,11 @@ def _list_reader_keys(rt: Runtime, link: Link, address: str, now: int) -> list[s
 
 
 def _get_salt(rt: Runtime, file_id: int, now: int) -> bytes:
-    found = tables.find_salt(rt.db, file_id)
+    found = readers.find_salt(rt.db, file_id)
     if found is not None and now - found[1] < READER_SALT_MS:
         return found[0]
     salt = rt.random_bytes(32)
-    tables.replace_salt(rt.db, file_id, salt, now)
+    readers.replace_salt(rt.db, file_id, salt, now)
     return salt
 
 

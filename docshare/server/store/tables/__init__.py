@@ -13,12 +13,12 @@ from docshare.server.store.tables.files import File, Revision
 from docshare.server.store.tables.instance import DataKey, InstanceSecret
 from docshare.server.store.tables.mail import Mail, MutedNotice
 from docshare.server.store.tables.oauth import OAuthClient, OAuthCode, OAuthGrant, OAuthToken
-from docshare.server.store.tables.readers import Annotation, Grant, Mark, Note, Receipt, Tap, Viewer
+from docshare.server.store.tables.readers import Annotation, Grant, Mark, Note, ReaderSalt, Receipt, Tap, Viewer
 from docshare.server.store.tables.removals import BlobRemoval
 from docshare.server.store.tables.rollups import PageTally, Reader, Readership, SessionRow, Tally, VariantTally
 from docshare.server.store.tables.sharing import Asset, FileToken, Hotspot, Invite, ShortId, Variant
 from docshare.server.store.tables.sign_in import DeviceCode, LoginLink, WebSession
-from docshare.server.store.tables.viewing import Beacon, ReaderSalt, SessionPage, ViewSession
+from docshare.server.store.tables.viewing import Beacon, PageReload, SessionPage, ViewSession
 from docshare.server.store.tables.webhooks import Attempt, Delivery, Denial, Webhook
 
 # In the order of their creation: a table follows those that it refers to.
@@ -36,6 +36,7 @@ TABLES = (
     Invite,
     Viewer,
     ViewSession,
+    PageReload,
     SessionPage,
     Beacon,
     ReaderSalt,
@@ -110,6 +111,7 @@ __all__ = [
     "OAuthCode",
     "OAuthGrant",
     "OAuthToken",
+    "PageReload",
     "PageTally",
     "Reader",
     "ReaderSalt",

@@ -74,6 +74,7 @@ _REVISIONS = f"""
 SELECT {", ".join(RevisionRow._fields)} FROM revisions WHERE file_id = ? ORDER BY content_version DESC
 """  # noqa: S608 - columns from the row
 _NAMES = "SELECT id, original_name, slug FROM files WHERE owner_id = ? AND trashed_at IS NULL"
+_IDS = "SELECT id FROM files WHERE owner_id = ? AND trashed_at IS NULL AND uuid IN (JSON_TEXTS(?))"
 # Not the states of a file: a reader cannot open a frozen link either.
 _LINK_CONDITIONS = {
     "live": "burned_at IS NULL AND frozen_at IS NULL AND (delete_at IS NULL OR delete_at > ?)",
@@ -86,6 +87,9 @@ _ORDER_COLUMNS = {
     "name": "NOCASE(original_name), id DESC",
     "views": "view_count DESC, id DESC",
     "size": "size DESC, id DESC",
+    "name-desc": "NOCASE(original_name) DESC, id",
+    "views-asc": "view_count, id",
+    "size-asc": "size, id",
 }
 ORDERS = tuple(_ORDER_COLUMNS)
 _SELECT_PAGE = (
@@ -154,6 +158,11 @@ def list_page(
     """
     found = store.fetch_all(_SELECT_PAGE.format(_ORDER_COLUMNS[order]), (owner_id, ids, ids, limit, offset))
     return [(FileRow._make(row), bool(frozen)) for *row, frozen in found]
+
+
+def list_ids(store: Store, owner_id: int | None, uuids: str) -> list[int]:
+    """Return the ids of those of ``uuids`` (JSON) that are active files of an account."""
+    return [int(file_id) for (file_id,) in store.fetch_all(_IDS, (owner_id, uuids))]
 
 
 def list_trashed(store: Store, owner_id: int, now: int) -> list[TrashedFile]:

@@ -1,9 +1,9 @@
-"""Viewers, their grants and their feedback."""
+"""Viewers, their grants and their feedback, and the salts of readers' names."""
 
 import json
 from typing import NamedTuple
 
-from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
@@ -29,6 +29,15 @@ class Viewer(Row):
             SQL("CREATE INDEX viewers_invite ON viewers(invite_id) WHERE invite_id IS NOT NULL"),
             SQL("CREATE INDEX viewers_variant ON viewers(variant_id) WHERE variant_id IS NOT NULL"),
         )
+
+
+class ReaderSalt(Row):
+    file = ForeignKeyField(File, primary_key=True, on_delete="CASCADE", index=False)
+    salt = BlobField()
+    created_at = IntegerField()
+
+    class Meta:
+        table_name = "reader_salts"
 
 
 class Grant(Row):
@@ -132,6 +141,10 @@ _REPLACE_GRANT = (
     "ON CONFLICT (viewer_id, kind) DO UPDATE SET content_version = excluded.content_version, seal = excluded.seal, "
     "granted_at = excluded.granted_at"
 )
+_REPLACE_SALT = (
+    "INSERT INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?) "
+    "ON CONFLICT (file_id) DO UPDATE SET salt = excluded.salt, created_at = excluded.created_at"
+)
 
 
 def recall_grants(store: Store, viewer_id: int) -> list[tuple[str, int, str, int]]:
@@ -225,3 +238,19 @@ def count_cta_taps(store: Store, file_id: int) -> int:
     """Return the number of taps on the call to action of a file."""
     ((count,),) = store.fetch_all(_COUNT_CTA_TAPS, (file_id,))
     return int(count)
+
+
+def find_salt(store: Store, file_id: int) -> tuple[bytes, int] | None:
+    """Return the reader salt of a file and when it was created (ms), or None."""
+    found = store.fetch_one("SELECT salt, created_at FROM reader_salts WHERE file_id = ?", (file_id,))
+    return (bytes(found[0]), found[1]) if found else None
+
+
+def replace_salt(store: Store, file_id: int, salt: bytes, now: int) -> None:
+    """Store a new reader salt of a file."""
+    store.execute(_REPLACE_SALT, (file_id, salt, now))
+
+
+def delete_salts(store: Store, created_by: int) -> int:
+    """Delete the reader salts created at or before ``created_by``. Return how many."""
+    return store.execute("DELETE FROM reader_salts WHERE created_at <= ?", (created_by,))

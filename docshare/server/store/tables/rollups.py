@@ -196,6 +196,10 @@ _REFERRERS = """
 SELECT label, sessions FROM tallies WHERE file_id = ? AND kind = 'referrer' ORDER BY sessions DESC, label LIMIT ?
 """
 _PAGES = "SELECT page, time_ms, views, back_views FROM page_tallies WHERE file_id = ? AND page <= ?"
+_FORGET_READER = (
+    "DELETE FROM readers WHERE file_id = ?1 AND reader = ?2 AND sessions = 0 AND NOT EXISTS "
+    "(SELECT 1 FROM view_sessions WHERE file_id = ?1 AND reader = ?2 AND counted_at IS NOT NULL)"
+)
 
 
 def insert_reader(store: Store, session_id: int) -> None:
@@ -250,3 +254,8 @@ def count_by_referrer(store: Store, file_id: int, limit: int) -> dict[str, int]:
 def list_pages(store: Store, file_id: int, total_pages: int) -> list[tuple[int, int, int, int]]:
     """Return ``(page, time_ms, views, back_views)`` of the pages that were read, up to ``total_pages``."""
     return [(found[0], found[1], found[2], found[3]) for found in store.fetch_all(_PAGES, (file_id, total_pages))]
+
+
+def forget_reader(store: Store, file_id: int, reader: str) -> None:
+    """Delete the reader of a running session that is deleted by now, unless other sessions of theirs are counted."""
+    store.execute(_FORGET_READER, (file_id, reader))

@@ -93,12 +93,13 @@ _AFTER = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND r.id > ? ORDER BY r.id LI
 _UNCOUNTED = (
     f"SELECT {_ROW}, s.class, s.reason FROM view_sessions s "  # noqa: S608 - columns from above
     f"LEFT JOIN session_rows r ON r.session_id = s.id {_JOIN_SOURCES} "
-    "WHERE s.file_id = ? AND s.counted_at IS NULL AND s.ended_at IS NOT NULL ORDER BY s.id DESC LIMIT ?"
+    "WHERE s.file_id = ? AND s.counted_at IS NULL AND s.ended_at IS NOT NULL AND s.class <> 'declined' "
+    "ORDER BY s.id DESC LIMIT ?"
 )
 _ONE = (
     f"SELECT s.id, {_ROW}, {_CLASSIFICATION} FROM view_sessions s "  # noqa: S608 - columns from above
     f"LEFT JOIN session_rows r ON r.session_id = s.id {_JOIN_SOURCES} "
-    "WHERE s.uuid = ? AND s.file_id = ?"
+    "WHERE s.uuid = ? AND s.file_id = ? AND s.class <> 'declined'"
 )
 # The pages of an open session are in its beacons; when it ends, they are added to the sum.
 _SUM_PAGES = (

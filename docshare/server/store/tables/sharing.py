@@ -23,7 +23,7 @@ class Variant(Row):
     short_id = TextField(unique=True)
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     label = TextField(null=True)
-    overrides = TextField(default="{}")  # JSON: allowDownload, pageRange as sent
+    overrides = TextField(default="{}")  # JSON: allowDownload, pageRange, readerChoice as sent
     created_at = IntegerField()
     revoked_at = IntegerField(null=True)
     redacted_at = IntegerField(null=True)

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from peewee import SQL, BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
 
+from docshare.contract.limits import UNCOUNTED_RETENTION_MS
 from docshare.server.store.database import Store
 from docshare.server.store.dialect import Statement
 from docshare.server.store.tables.base import Row
@@ -74,6 +75,17 @@ class ViewSession(Row):
         )
 
 
+class PageReload(Row):
+    opening = TextField(primary_key=True)  # a load of the page that continues the session of an earlier load
+    session = ForeignKeyField(ViewSession, on_delete="CASCADE", index=False)
+    seq_before = IntegerField()  # what to add to the numbers of its beacons, so that they follow those before
+
+    class Meta:
+        table_name = "page_reloads"
+        without_rowid = True
+        indexes = (SQL("CREATE INDEX page_reloads_session ON page_reloads(session_id)"),)
+
+
 class SessionPage(Row):
     session = ForeignKeyField(ViewSession, backref="pages", on_delete="CASCADE", index=False)
     page = IntegerField()
@@ -98,15 +110,6 @@ class Beacon(Row):
         table_name = "beacons"
         primary_key = CompositeKey("session", "seq")
         without_rowid = True
-
-
-class ReaderSalt(Row):
-    file = ForeignKeyField(File, primary_key=True, on_delete="CASCADE", index=False)
-    salt = BlobField()
-    created_at = IntegerField()
-
-    class Meta:
-        table_name = "reader_salts"
 
 
 def find_session_reader(store: Store, session_id: int) -> tuple[bool, str | None, str | None] | None:
@@ -142,6 +145,18 @@ class SessionContext:
     shown_pages: int
 
 
+class VisitContext(NamedTuple):
+    """The known facts of the reader of a session; unknown ones are None."""
+
+    device: str
+    browser: str
+    country: str | None
+    source: str
+    referrer: str | None
+    email: str | None
+    name: str | None
+
+
 # The columns of ``SessionReading``, in its order.
 _STATE_COLUMNS = (
     "class, reason, prefetched, earliest_at, started_at, first_at, heard_at, active_at, last_seq, hidden_at, "
@@ -149,8 +164,20 @@ _STATE_COLUMNS = (
 )
 _COLUMNS = f"id, part, ended_at, file_id, invite_id, reader, {_STATE_COLUMNS}"
 _SELECT_SESSION = f"SELECT {_COLUMNS} FROM view_sessions"  # noqa: S608 - columns from above
-_FIND = f"{_SELECT_SESSION} WHERE opening = ? AND part = ?"
+_FIND = f"{_SELECT_SESSION} WHERE opening = ? AND part = ? FOR UPDATE OF view_sessions"
 _LAST = f"{_SELECT_SESSION} WHERE opening = ? ORDER BY part DESC LIMIT 1"
+_RELOADED = (
+    f"SELECT {_COLUMNS}, r.seq_before FROM page_reloads r "  # noqa: S608 - columns from above
+    "JOIN view_sessions ON id = r.session_id WHERE r.opening = ? FOR UPDATE OF view_sessions"
+)
+# The reader may have received a token meanwhile, by leaving a note for example.
+_CLOSED = (
+    f"{_SELECT_SESSION} WHERE file_id = ? AND reader = ? AND device = ? AND source = ? "
+    "AND variant_id IS NOT DISTINCT FROM ? AND invite_id IS NOT DISTINCT FROM ? "
+    "AND (viewer_id IS NULL OR viewer_id = ?) AND content_version = ? AND shown_pages = ? "
+    "AND ended_at IS NULL AND closed_at IS NOT NULL ORDER BY id DESC LIMIT ?"
+)
+_ADD_RELOAD = "INSERT INTO page_reloads (opening, session_id, seq_before) VALUES (?, ?, ?)"
 # The timeouts are part of the text, because the planner compares the expression with an index only as text.
 _IDLE_END = "active_at + {idle_ms}"
 _END = (
@@ -215,10 +242,14 @@ _DELETE_BEACONS = (
     "DELETE FROM beacons WHERE session_id IN (SELECT session_id FROM session_rows WHERE beacons_until <= ? "
     "ORDER BY beacons_until, id LIMIT ?)"
 )
-_REPLACE_SALT = (
-    "INSERT INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?) "
-    "ON CONFLICT (file_id) DO UPDATE SET salt = excluded.salt, created_at = excluded.created_at"
+# Without a time, a page or a reader; deleted by the job that deletes uncounted sessions.
+_INSERT_DECLINED = (
+    "INSERT INTO view_sessions (uuid, opening, part, file_id, ended_at, class, content_version, total_pages, reader, "
+    "reason, prefetched, earliest_at, started_at, heard_at, active_at, last_seq, visible_ms, time_ms, turns, "
+    "back_turns, device, browser, source, viewer_mode) "
+    "VALUES (?, ?, ?, ?, ?, 'declined', 0, 0, '', '', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '', '') RETURNING id"
 )
+_SELECT_VISIT = f"SELECT {', '.join(VisitContext._fields)} FROM view_sessions WHERE id = ?"  # noqa: S608 - from above
 
 
 def mark_returning(store: Store, session_id: int) -> None:
@@ -231,22 +262,6 @@ def delete_beacons(store: Store, now: int, limit: int) -> None:
     store.execute(_DELETE_BEACONS, (now, limit))
 
 
-def find_salt(store: Store, file_id: int) -> tuple[bytes, int] | None:
-    """Return the reader salt of a file and when it was created (ms), or None."""
-    found = store.fetch_one("SELECT salt, created_at FROM reader_salts WHERE file_id = ?", (file_id,))
-    return (bytes(found[0]), found[1]) if found else None
-
-
-def replace_salt(store: Store, file_id: int, salt: bytes, now: int) -> None:
-    """Store a new reader salt of a file."""
-    store.execute(_REPLACE_SALT, (file_id, salt, now))
-
-
-def delete_salts(store: Store, created_by: int) -> int:
-    """Delete the reader salts created at or before ``created_by``. Return how many."""
-    return store.execute("DELETE FROM reader_salts WHERE created_at <= ?", (created_by,))
-
-
 def find_session(store: Store, opening: str, part: int) -> tuple[Any, ...] | None:
     """Return the id, part, end, file, invite and reader of one session of a page load, and its state; or None."""
     return store.fetch_one(_FIND, (opening, part))
@@ -255,6 +270,24 @@ def find_session(store: Store, opening: str, part: int) -> tuple[Any, ...] | Non
 def find_last_session(store: Store, opening: str) -> tuple[Any, ...] | None:
     """Return the columns of ``find_session`` of the newest session of a page load, or None."""
     return store.fetch_one(_LAST, (opening,))
+
+
+def find_reloaded_session(store: Store, opening: str) -> tuple[Any, ...] | None:
+    """Return the columns of ``find_session`` of the session that the page load ``opening`` continues, and what to add
+    to the numbers of its beacons; or None."""
+    return store.fetch_one(_RELOADED, (opening,))
+
+
+def list_closed_sessions(store: Store, place: SessionContext, limit: int) -> list[tuple[Any, ...]]:
+    """Return the columns of ``find_session`` of up to ``limit`` sessions that have not ended although their page was
+    closed, and that a reload by the reader of ``place`` could continue."""
+    values = (place.file_id, place.reader, place.device, place.source, place.variant_id, place.invite_id)
+    return store.fetch_all(_CLOSED, (*values, place.viewer_id, place.content_version, place.shown_pages, limit))
+
+
+def insert_reload(store: Store, opening: str, session_id: int, seq_before: int) -> None:
+    """Store that the page load ``opening`` continues a session."""
+    store.execute(_ADD_RELOAD, (opening, session_id, seq_before))
 
 
 def list_due_sessions(
@@ -323,6 +356,36 @@ def sum_up_pages(store: Store, session_id: int, min_ms: int) -> tuple[int, int]:
 def close_session(store: Store, session_id: int, ended_at: int, pages_viewed: int, furthest_page: int) -> None:
     """Store the end of a session."""
     store.execute(_CLOSE, (ended_at, pages_viewed, furthest_page, session_id))
+
+
+def count_sessions_of_load(store: Store, opening: str, before: int) -> int:
+    """Return how many sessions of a page load precede the session number ``before``."""
+    sql = "SELECT COUNT(*) FROM view_sessions WHERE opening = ? AND part < ?"
+    return int(store.fetch_all(sql, (opening, before))[0][0])
+
+
+def get_visit_context(store: Store, session_id: int) -> VisitContext:
+    """Return what is known of the reader of a session."""
+    return VisitContext._make(store.fetch_all(_SELECT_VISIT, (session_id,))[0])
+
+
+def insert_declined(store: Store, uuid: str, opening: str, part: int, file_id: int, kept_until: int) -> int:
+    """Store that the reader of a page load chose not to be measured, until ``kept_until`` (ms). Return its id."""
+    ended_at = kept_until - UNCOUNTED_RETENTION_MS
+    ((session_id,),) = store.fetch_all(_INSERT_DECLINED, (uuid, opening, part, file_id, ended_at))
+    return int(session_id)
+
+
+def delete_session(store: Store, session_id: int) -> None:
+    """Delete a session with its beacons and pages."""
+    store.execute("DELETE FROM view_sessions WHERE id = ?", (session_id,))
+
+
+def take_view_back(store: Store, file_id: int, invite_id: int | None, counted_at: int) -> None:
+    """Undo what was stored at ``counted_at`` (ms), when a running session, deleted by now, was counted as a view."""
+    store.execute("UPDATE files SET view_count = view_count - 1 WHERE id = ?", (file_id,))
+    if invite_id is not None:
+        store.execute("UPDATE invites SET viewed_at = NULL WHERE id = ? AND viewed_at = ?", (invite_id, counted_at))
 
 
 def get_event_data(store: Store, session_id: int) -> tuple[str, int, int, int | None, str | None, str | None]:

@@ -6,11 +6,12 @@ of ``web``, it imports services, never tables.
 
 from flask import Blueprint
 
-from docshare.server.web.owner import account, device, file, home, library, trash, webhooks
+from docshare.server.web.owner import account, device, file, home, library, selection, trash, webhooks
 
 BLUEPRINTS: tuple[Blueprint, ...] = (
     home.blueprint,
     library.blueprint,
+    selection.blueprint,
     trash.blueprint,
     account.blueprint,
     device.blueprint,

@@ -4,6 +4,7 @@ The owner of the instance also sees the other accounts and invites colleagues.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from flask import Blueprint, Response, request
@@ -21,6 +22,7 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.oauth import grants
 from docshare.server.services.operations import unsubscribe
 from docshare.server.web.owner import plan_words
+from docshare.server.web.owner.form_errors import locate_errors
 from docshare.server.web.owner.frame import (
     SignedInOwner,
     owner_form,
@@ -34,6 +36,12 @@ blueprint = Blueprint("owner_account", __name__)
 
 _PATH = "/account"
 _KEY_DAYS = ("30", "90", "365")
+_RESTRICTED_CONTROLS = {
+    "name": ("restricted-name", "Name"),
+    "scopes": ("restricted-scopes", "Access"),
+    "file": ("restricted-file", "Only for one file"),
+    "expiresAt": ("restricted-days", "Valid for"),
+}
 _Row = Mapping[str, Any]
 
 
@@ -52,7 +60,7 @@ def rename(owner: SignedInOwner) -> AnyResponse:
     try:
         accounts.rename(current_runtime(), owner.caller.account_id, name)
     except Problem as problem:
-        return _render_page(owner, problem, name=name)
+        return _render_page(owner, problem, {"name": ("name", "Name")}, name=name)
     return redirect_with_message(_PATH, "Your name was changed.")
 
 
@@ -64,7 +72,7 @@ def change_email(owner: SignedInOwner) -> AnyResponse:
     try:
         is_changed = invitations.change_email(current_runtime(), owner.caller, email)
     except Problem as problem:
-        return _render_page(owner, problem, email=email)
+        return _render_page(owner, problem, {"email": ("email", "Email address")}, email=email)
     if is_changed:
         return redirect_with_message(_PATH, f"Your address is {email.strip()} now.")
     return redirect_with_message(_PATH, f"Follow the link that was mailed to {email.strip()}.")
@@ -82,7 +90,8 @@ def invite_colleague(owner: SignedInOwner) -> AnyResponse:
     except Problem as problem:
         if problem.code == "forbidden":
             raise
-        return _render_page(owner, problem, colleague_email=email, colleague_name=name)
+        controls = {"email": ("colleague-email", "Email address of a colleague"), "name": ("colleague-name", "Name")}
+        return _render_page(owner, problem, controls, colleague_email=email, colleague_name=name, tier=tier)
     if invitation.link is None:
         return redirect_with_message(_PATH, f"An invitation was mailed to {invitation.account.email}.")
     return _render_page(owner, invitation_link=invitation.link, invited=invitation.account.email)
@@ -93,16 +102,22 @@ def invite_colleague(owner: SignedInOwner) -> AnyResponse:
 def create_key(owner: SignedInOwner) -> AnyResponse:
     """Create an API key: a personal one, or with chosen scopes a restricted one. Only this response shows it."""
     rt, name, scopes = current_runtime(), request.form.get("key_name", ""), request.form.getlist("scope")
+    # A restricted key without any access must not become a personal one, which has full access.
+    is_restricted = bool(scopes) or "restricted" in request.form
+    file, days = (request.form.get(key, "").strip() for key in ("file", "days"))
     try:
-        if not scopes:
+        if not is_restricted:
             return _render_page(owner, new_key=accounts.create_key(rt, owner.caller.email, name).key)
-        days = request.form.get("days", "")
         end = {"expiresAt": format_instant(rt.clock() + int(days) * DAY)} if days in _KEY_DAYS else {}
-        file = {"file": request.form["file"].strip()} if request.form.get("file", "").strip() else {}
-        wanted = keys.parse_key({"name": name, "scopes": scopes, **end, **file})
+        wanted = keys.parse_key({"name": name, "scopes": scopes, **end, **({"file": file} if file else {})})
         return _render_page(owner, new_key=keys.create(rt, owner.caller, wanted)[1])
     except Problem as problem:
-        return _render_page(owner, problem, key_name=name)
+        if not is_restricted:
+            return _render_page(owner, problem, {"name": ("key-name", "Name of a new key")}, key_name=name)
+        problem.field = "file" if problem.code == "not_found" else problem.field
+        return _render_page(
+            owner, problem, _RESTRICTED_CONTROLS, restricted_name=name, scopes=scopes, file=file, days=days
+        )
 
 
 @blueprint.post("/account/keys/<uuid>/revoke")
@@ -137,7 +152,7 @@ def set_password(owner: SignedInOwner) -> AnyResponse:
     try:
         passwords.set_password(current_runtime(), owner.caller, request.form.get("password", ""))
     except Problem as problem:
-        return _render_page(owner, problem)
+        return _render_page(owner, problem, {"password": ("password", "Password")})
     return redirect_with_message(_PATH, "The password is set. Every other browser was signed out.")
 
 
@@ -154,8 +169,17 @@ def _list_muted(caller: Caller) -> list[str]:
     return [] if caller.account_id is None else unsubscribe.list_muted(current_runtime(), caller.account_id)
 
 
-def _render_page(owner: SignedInOwner, problem: Problem | None = None, **typed: str) -> Response:
-    """Render the page. ``problem``: why a form was rejected; ``typed``: its values, or the ``new_key`` just created."""
+def _render_page(
+    owner: SignedInOwner,
+    problem: Problem | None = None,
+    controls: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    **typed: str | list[str],
+) -> Response:
+    """Render the page.
+
+    Parameters: ``problem`` why a form was rejected, ``controls`` of that form as in ``locate_errors``, ``typed`` its
+    values, or the ``new_key`` just created.
+    """
     caller = owner.caller
     others = sign_in.count_other_sessions(current_runtime(), caller)
     return render_owner_page(
@@ -164,6 +188,7 @@ def _render_page(owner: SignedInOwner, problem: Problem | None = None, **typed: 
         "account",
         status=problem.status if problem else 200,
         problem=problem,
+        errors=locate_errors(problem, controls),
         typed=typed,
         plan=plan_words.describe_plan(current_runtime(), caller),
         keys=_list_keys(caller),

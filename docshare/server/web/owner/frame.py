@@ -21,6 +21,7 @@ from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.operations import mail
 from docshare.server.web import csrf, problem_pages, sign_in_return
+from docshare.server.web.owner.form_errors import FormErrors
 from docshare.server.web.sign_in import session_cookie
 
 _MESSAGE_PARAMETER, _SIGNATURE_PARAMETER = (
@@ -87,8 +88,11 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
 
     Parameters: ``place`` the active entry of the navigation: ``files``, ``trash``, ``webhooks`` or ``account``;
     ``facts`` for the template, which also gets ``owner``, ``csrf_field`` and ``message`` (of the form
-    before).
+    before). The ``problem`` in ``facts`` rejected a form: it is shown above the page, or beside the fields that
+    ``errors`` in ``facts`` names.
     """
+    problem = facts.get("problem")
+    facts.setdefault("errors", FormErrors(general=problem))
     message = request.args.get(_MESSAGE_PARAMETER, "")[:_MAX_MESSAGE_CHARS]
     if not hmac.compare_digest(
         _sign_message(owner, message), request.args.get(_SIGNATURE_PARAMETER, "").encode("utf-8", "replace")
@@ -107,7 +111,7 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
         **facts,
     )
     answer = make_response(body, status)
-    if isinstance(problem := facts.get("problem"), Problem):
+    if isinstance(problem, Problem):
         answer.headers.update(problem.headers)
     # The forms of these pages are checked by Origin where Sec-Fetch-Site is missing; see ``csrf``.
     answer.headers["Referrer-Policy"] = "same-origin"
@@ -126,9 +130,8 @@ def message_url(owner: SignedInOwner, path: str, words: str) -> str:
     Scripts also use it, to navigate there after a request that replaced a form.
     """
     words = words[:_MAX_MESSAGE_CHARS]
-    return (
-        f"{path}?{urlencode({_MESSAGE_PARAMETER: words, _SIGNATURE_PARAMETER: _sign_message(owner, words).decode()})}"
-    )
+    query = urlencode({_MESSAGE_PARAMETER: words, _SIGNATURE_PARAMETER: _sign_message(owner, words).decode()})
+    return f"{path}{'&' if '?' in path else '?'}{query}"
 
 
 def _sign_message(owner: SignedInOwner, words: str) -> bytes:

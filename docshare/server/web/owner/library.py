@@ -1,6 +1,8 @@
 """The library: the owner's files, uploads, and deleting a file."""
 
+from collections.abc import Mapping
 from functools import partial
+from urllib.parse import urlencode
 
 from flask import Blueprint, request
 from werkzeug.wrappers import Response as AnyResponse
@@ -27,6 +29,14 @@ from docshare.server.web.owner.frame import (
 from docshare.server.web.owner.paging import build_page_links, read_page_number
 
 _MAX_QUERY_CHARS = 200
+# Column -> its orders, the more useful one first.
+_SORT_COLUMNS = {
+    "Name": ("name", "name-desc"),
+    "Shared": ("newest", "oldest"),
+    "Views": ("views", "views-asc"),
+    "Size": ("size", "size-asc"),
+}
+_DESCENDING = ("name-desc", "newest", "views", "size")
 
 blueprint = Blueprint("owner_library", __name__)
 
@@ -57,11 +67,32 @@ def show(owner: SignedInOwner) -> AnyResponse:
         states=LINK_STATES,
         order=order,
         orders=ORDERS,
+        sorts=_build_sort_links(kept, order),
+        list_query=urlencode({name: value for name, value in {**kept, "page": str(page.number)}.items() if value}),
         steps=build_page_links("/files", kept, page.number, page.pages),
         most=limits.stored_bytes,
         most_words=wording.format_size(limits.stored_bytes),
         has_trash=limits.trash_ms is not None,
     )
+
+
+def _build_sort_links(kept: Mapping[str, str], order: str) -> list[dict[str, str]]:
+    """Return a link for each column: to its first order, or from an order of the column to the other one."""
+    found = []
+    for label, orders in _SORT_COLUMNS.items():
+        chosen = order in orders
+        target = orders[1 - orders.index(order)] if chosen else orders[0]
+        query = {name: value for name, value in {**kept, "sort": target}.items() if value and value != ORDERS[0]}
+        is_descending = order in _DESCENDING
+        found.append(
+            {
+                "label": label,
+                "url": f"/files?{urlencode(query)}" if query else "/files",
+                "arrow": ("↓" if is_descending else "↑") if chosen else "",
+                "direction": "descending" if is_descending else "ascending",
+            }
+        )
+    return found
 
 
 @blueprint.get("/files/<name>/thumbnail.jpg")

@@ -22,6 +22,7 @@ from docshare.server.services.operations import slots
 from docshare.server.services.webhooks import deliveries, webhooks
 from docshare.server.services.webhooks.deliveries import AttemptRow, DeliveryRow
 from docshare.server.services.webhooks.webhooks import NewWebhook, WebhookRow
+from docshare.server.web.owner.form_errors import locate_errors
 from docshare.server.web.owner.frame import (
     SignedInOwner,
     owner_form,
@@ -36,6 +37,12 @@ _PATH = "/webhooks"
 _FORMAT_LABELS = {"json": "JSON, signed", "slack": "A Slack message"}
 _MAX_FILES = 200  # offered for a webhook of one file; any other can be selected by the URL
 _LOG_LENGTH = 100
+_CONTROLS = {
+    "url": ("url", "URL"),
+    "events": ("events", "Events"),
+    "fileUuid": ("file", "Files"),
+    "format": ("format", "Format"),
+}
 
 
 class WebhookEntry(NamedTuple):
@@ -168,6 +175,7 @@ def _render_list(
         "webhooks",
         status=problem.status if problem else 200,
         problem=problem,
+        errors=locate_errors(problem, _CONTROLS),
         made=made,
         typed=typed,
         open=problem is not None or bool(typed.get("fileUuid")) or not rows,

@@ -33,6 +33,7 @@ MakeShell = Callable[[Person], Shell]
     [
         ({}, {"allowDownload": False}, {"allowDownload": False}),
         ({"allowDownload": False}, {"allowDownload": True}, {"allowDownload": True}),
+        ({"readerChoice": False}, {"readerChoice": True}, {"readerChoice": True}),
         ({"pageRange": "1-2"}, {"pageRange": {"from": 2, "to": 3}}, {"pageRange": {"from": 2, "to": 3}}),
         ({"pageRange": 2}, {"pageRange": "all"}, {"pageRange": {"from": 0, "to": 0}}),
         ({"pageRange": "1-2", "allowDownload": False}, {}, {}),

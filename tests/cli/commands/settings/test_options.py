@@ -5,12 +5,14 @@ from __future__ import annotations
 from docshare.cli.commands.settings.declarations import ROWS, is_block
 from docshare.cli.commands.settings.kinds import SETTING_KINDS
 from docshare.cli.commands.settings.options import AllSettings, SharingOptions, UploadSettings, list_setting_options
+from docshare.contract.settings import SETTING_OPTIONS, SETTINGS
 
 # Written by hand.
 SHARING = {
     "mode": "viewerMode", "download": "allowDownload", "expires": "deleteAt", "hide_expiry": "showExpiry",
     "views": "viewLimit", "pages": "pageRange", "require_email": "requireEmail", "email_domain": "gateDomains",
     "notify": "notifyOnView", "watermark": "watermark", "receipt": "askReceipt", "slug": "slug",
+    "reader_choice": "readerChoice",
 }  # fmt: skip
 OTHERS = {
     "comments": "commentsEnabled", "comments_public": "commentsAllowPublic", "notify_comments": "notifyOnComment",
@@ -24,6 +26,10 @@ def test_every_option_names_its_setting() -> None:
     assert dict(list_setting_options(SharingOptions)) == SHARING
     assert dict(list_setting_options(UploadSettings)) == SHARING
     assert dict(list_setting_options(AllSettings)) == SHARING | OTHERS
+
+
+def test_the_pages_of_the_owner_know_the_options_of_every_setting() -> None:
+    assert SETTING_OPTIONS.keys() == {key for key in (SHARING | OTHERS).values() if key in SETTINGS}
 
 
 def test_every_setting_of_an_option_is_declared() -> None:

@@ -28,6 +28,7 @@ def fake_variants(api: FakeApi) -> FakeVariants:
         ([], {}),
         (["--label", "Ann"], {"label": "Ann"}),
         (["--no-download"], {"overrides": {"allowDownload": False}}),
+        (["--no-reader-choice"], {"overrides": {"readerChoice": False}}),
         (["--download", "--pages", "2-5"], {"overrides": {"allowDownload": True, "pageRange": {"from": 2, "to": 5}}}),
         (["--pages", "all"], {"overrides": {"pageRange": {"from": 0, "to": 0}}}),
         (["--label=--json"], {"label": "--json"}),

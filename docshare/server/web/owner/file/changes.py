@@ -5,17 +5,21 @@ Values that cannot be parsed, such as numbers, are passed on as typed, so that t
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from docshare.contract import fields, limits
+from docshare.contract.features import plan_problem
+from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.contract.settings import SETTINGS
+from docshare.contract.settings import SETTINGS, parse_settings, required_plan
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
 from docshare.server.web.owner.file.controls import CHECKED, CLEAR_PASSWORD, VIEWER_SETTINGS
 
 DISPLAYED_FIELD = "shown"  # the hidden field with the values that the form showed
 _INTEGER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
+_NOT_IN_KEY = re.compile(r"[^a-z0-9]+")
 _NUMBER = re.compile(r"-?[0-9]{0,9}(?:\.[0-9]{0,9})?", re.ASCII)
 _ALL_PAGES = {"from": 0, "to": 0}
 FormValues = Mapping[str, str]
@@ -32,38 +36,79 @@ def parse_displayed_values(text: str) -> dict[str, str]:
     return displayed
 
 
-def build_settings_body(shown: FormValues, form: FormValues, file: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings to write, by wire name.
+def build_settings_body(
+    shown: FormValues, form: FormValues, file: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[Problem]]:
+    """Return the settings to write, by wire name, and the problems of values that cannot be part of it.
 
     Parameters: ``shown`` values of the controls when the form was rendered, ``form`` their submitted values, ``file``
-    the current File object. Raises ``bad_request`` for a form that contradicts itself.
+    the current File object.
     """
     changed = [name for name, value in shown.items() if form.get(name, "") != value]
     found: dict[str, Any] = {}
+    problems: list[Problem] = []
     for root in dict.fromkeys(name.partition(".")[0] for name in changed):
-        if root == VIEWER_SETTINGS:
-            found[root] = _merge_viewer_settings(
-                [name for name in changed if name.startswith(f"{VIEWER_SETTINGS}.")], form, file
-            )
-        elif root in SETTINGS:
-            found |= _READERS.get(root, _read_plain)(root, form)
-    return found
+        try:
+            if root == VIEWER_SETTINGS:
+                found[root] = _merge_viewer_settings(
+                    [name for name in changed if name.startswith(f"{VIEWER_SETTINGS}.")], form, file
+                )
+            elif root in SETTINGS:
+                found |= _READERS.get(root, _read_plain)(root, form)
+        except Problem as problem:
+            problems.append(problem)
+    return found, problems
+
+
+def list_problems(body: Mapping[str, Any], form: FormValues, plan: Plan) -> list[Problem]:
+    """Return everything in ``body`` that the contract rejects on ``plan``; a write names only the first of them.
+
+    The field of each problem is the name of a control of ``form``.
+    """
+    parts = [{name: value} for name, value in body.items() if name != VIEWER_SETTINGS]
+    parts += [{VIEWER_SETTINGS: {key: block}} for key, block in body.get(VIEWER_SETTINGS, {}).items()]
+    problems = []
+    for part in parts:
+        try:
+            for name, value in parse_settings(part).items():
+                needed = required_plan(name, value)
+                if needed > plan:
+                    field = ".".join((name, *part[name])) if name == VIEWER_SETTINGS else name
+                    raise plan_problem(needed, f"The setting {field}", field)
+        except Problem as problem:
+            problem.field = _find_control_name(problem.field, form)
+            problems.append(problem)
+    return problems
+
+
+def _find_control_name(field: str, form: FormValues) -> str:
+    """Return the control of ``field``: rows of the gate form that are empty are not part of the body."""
+    root, bracket, rest = field.partition("[")
+    if not bracket:
+        return field
+    if root != "gateFields":
+        return root
+    index, _, inner = rest.partition("].")
+    return f"{root}.{_list_gate_rows(root, form)[int(index)][0]}.{inner}"
 
 
 def _read_plain(name: str, form: FormValues) -> dict[str, Any]:
     value = form.get(name, "")
-    return {name: value == CHECKED if isinstance(SETTINGS[name].default, bool) else value}
+    return {name: value == CHECKED if SETTINGS[name].kind == "boolean" else value}
 
 
 def _read_password(name: str, form: FormValues) -> dict[str, Any]:
     typed, clear = form.get(name, ""), form.get(CLEAR_PASSWORD) == CHECKED
     if typed and clear:
-        raise Problem("bad_request", "Set a new password or remove it, not both.")
+        raise Problem("bad_request", "Set a new password or remove it, not both.", hint="", field=name)
     return {name: typed}
 
 
 def _read_expiry(name: str, form: FormValues) -> dict[str, Any]:
     typed = form.get(name, "")
+    if typed and form.get("neverExpire") == CHECKED:
+        detail = "Enter a date, or choose that the link never ends, not both."
+        raise Problem("bad_request", detail, hint="", field=name)
     return {name: f"{typed}Z"} if typed else {"neverExpire": True}
 
 
@@ -83,13 +128,26 @@ def parse_page_range(first: str, last: str) -> dict[str, Any]:
 
 
 def _read_gate_fields(name: str, form: FormValues) -> dict[str, Any]:
-    rows = [_read_gate_field(f"{name}.{at}", form) for at in range(limits.GATE_FIELDS)]
-    return {name: [row for row in rows if row["key"] or row["label"]]}
+    return {name: [row for _, row in _list_gate_rows(name, form)]}
 
 
-def _read_gate_field(row: str, form: FormValues) -> dict[str, Any]:
-    texts = {key: form.get(f"{row}.{key}", "").strip() for key in ("key", "label", "type")}
-    return {**texts, "required": form.get(f"{row}.required") == CHECKED}
+def _list_gate_rows(name: str, form: FormValues) -> list[tuple[int, dict[str, Any]]]:
+    """Return the rows that are not empty, each with its number from 0; a missing field name is made from the
+    question."""
+    found: list[tuple[int, dict[str, Any]]] = []
+    for at in range(limits.GATE_FIELDS):
+        row = {key: form.get(f"{name}.{at}.{key}", "").strip() for key in ("key", "label", "type")}
+        if row["key"] or row["label"]:
+            used = {other["key"] for _, other in found}
+            row["key"] = row["key"] or _make_gate_key(row["label"], used)
+            found.append((at, {**row, "required": form.get(f"{name}.{at}.required") == CHECKED}))
+    return found
+
+
+def _make_gate_key(label: str, used: set[str]) -> str:
+    words = _NOT_IN_KEY.sub("_", unicodedata.normalize("NFKD", label.casefold()).encode("ascii", "ignore").decode())
+    key = words.lstrip("_0123456789")[: limits.GATE_KEY_CHARS - 2].rstrip("_") or "answer"
+    return next(name for name in (key, *(f"{key}_{number}" for number in range(2, 7))) if name not in used)
 
 
 def _read_domains(name: str, form: FormValues) -> dict[str, Any]:

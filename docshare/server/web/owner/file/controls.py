@@ -48,7 +48,8 @@ class SettingField:
     """One setting in the form: its ``controls``, several of which share a ``label``.
 
     ``plan``: the required tier if the account's is lower, else empty; ``is_locked``: it cannot be changed at all
-    because it is at its default; otherwise a value set on a higher plan can be cleared.
+    because it is at its default; otherwise a value set on a higher plan can be cleared. ``shows_default``: whether the
+    default is part of the help.
     """
 
     name: str
@@ -57,39 +58,22 @@ class SettingField:
     controls: tuple[Control, ...]
     plan: str = ""
     is_locked: bool = False
+    shows_default: bool = True
 
 
 @dataclass(frozen=True)
 class Section:
-    """Fields below one heading."""
+    """Fields below one heading.
+
+    ``summary``: the values that differ from the defaults, in words, or what the defaults mean; ``is_open``: whether
+    any differs, or was changed in a rejected form; ``command``: the command line that sets the stored values.
+    """
 
     title: str
     fields: tuple[SettingField, ...]
-
-
-_DESIGN_TOOL = ("Design tool", ("designToolUpdatesEnabled", "detachDesignToolDesign"))
-_SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Access", ("password", "requireEmail", "gateFields", "gateDomains")),
-    ("Expiry, view limit, and name", ("deleteAt", "neverExpire", "showExpiry", "viewLimit", "slug")),
-    ("For readers", ("allowDownload", "pageRange", "watermark")),
-    ("Feedback", ("askReceipt", "commentsEnabled", "commentsAllowPublic", "marksEnabled",
-                            "annotationsEnabled")),
-    ("Notifications", ("notifyOnView", "notifyOnComment")),
-    _DESIGN_TOOL,
-)  # fmt: skip
-_LOOKS_SETTINGS = ("viewerMode", VIEWER_SETTINGS)  # on the page for the appearance
-
-
-def build_settings_form(file: Mapping[str, Any], plan: Plan, *, design_tool: bool) -> tuple[Section, ...]:
-    """Return the form of all settings of ``file``, a File object, except its appearance, for an account on ``plan``.
-
-    Parameters: ``design_tool`` whether the server has a design tool, so that the settings for it have an effect.
-    """
-    placed = {name for _, names in _SECTIONS for name in names}
-    rest = tuple(name for name in SETTINGS if name not in placed and name not in _LOOKS_SETTINGS)
-    sections = (*_SECTIONS, ("More", rest)) if rest else _SECTIONS
-    visible = (section for section in sections if design_tool or section is not _DESIGN_TOOL)
-    return tuple(Section(title, tuple(_build_fields(names, file, plan))) for title, names in visible)
+    summary: str = ""
+    is_open: bool = False
+    command: str = ""
 
 
 def build_looks_form(file: Mapping[str, Any], plan: Plan, images: Sequence[Choice]) -> tuple[Section, ...]:
@@ -97,7 +81,7 @@ def build_looks_form(file: Mapping[str, Any], plan: Plan, images: Sequence[Choic
 
     Parameters: ``images`` uploaded to the file: ids and names.
     """
-    mode = Section("Viewer", tuple(_build_fields(("viewerMode",), file, plan)))
+    mode = Section("Viewer", tuple(build_fields(("viewerMode",), file, plan)))
     stored = file[VIEWER_SETTINGS]
     blocks = []
     for key, table in VIEWER_BLOCKS.items():
@@ -136,21 +120,45 @@ def fill_submitted(sections: Sequence[Section], form: Mapping[str, str]) -> tupl
         )
         return replace(field, controls=tuple(kept))
 
-    return tuple(replace(section, fields=tuple(map(refill, section.fields))) for section in sections)
+    def refill_section(section: Section) -> Section:
+        fields = tuple(map(refill, section.fields))
+        typed = any(form.get(it.name) for field in fields for it in field.controls if it.kind == "password")
+        return replace(section, fields=fields, is_open=section.is_open or typed or fields != section.fields)
+
+    return tuple(map(refill_section, sections))
 
 
-def _build_fields(names: Sequence[str], file: Mapping[str, Any], plan: Plan) -> Iterator[SettingField]:
+def list_named_controls(sections: Sequence[Section]) -> dict[str, tuple[str, str]]:
+    """Return id and label of each control by its name, and of the first one by the name of its setting or block."""
+    found: dict[str, tuple[str, str]] = {}
+    for section in sections:
+        for field in section.fields:
+            for control in field.controls:
+                label = control.label if control.label == field.label else f"{field.label}, {control.label}"
+                entry = (f"c-{control.name.replace('.', '-')}", label if section.title != label else field.label)
+                found[control.name] = entry
+                block = control.name.rpartition(".")[0]
+                for outer in (field.name, block):
+                    found.setdefault(outer, entry)
+    return found
+
+
+def build_fields(names: Sequence[str], file: Mapping[str, Any], plan: Plan) -> Iterator[SettingField]:
+    """Yield the fields of the settings ``names`` of ``file``, a File object, for an account on ``plan``."""
     for name in names:
         row = SETTINGS[name]
         if name == "neverExpire" and "deleteAt" not in file:
             continue  # there is no date to clear
         field = _FIELD_BUILDERS.get(name, _build_plain_field)(row, file)
-        yield _lock_by_plan(field, row.plan, plan, at_default=_is_default(row, file))
+        yield _lock_by_plan(field, row.plan, plan, at_default=is_default(row, file))
 
 
-def _is_default(row: Setting, file: Mapping[str, Any]) -> bool:
+def is_default(row: Setting, file: Mapping[str, Any]) -> bool:
+    """Return whether the setting of ``file``, a File object, has the value of a new file."""
     if row.name == "password":
         return not file["protected"]
+    if row.name == "readerChoice":
+        return file["readerChoice"] is not (file["requireEmail"] or "gateFields" in file)
     return bool(file.get(row.name, row.default) == row.default)
 
 
@@ -175,10 +183,9 @@ def format_value(value: object) -> str:
 
 def _build_plain_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
     value = file.get(row.name, row.default)
-    if isinstance(row.default, bool):
-        return _build_field(
-            row.name, _build_control(row.name, "checkbox", value, default="on" if row.default else "off")
-        )
+    if row.kind == "boolean":
+        default = "" if row.default is None else "on" if row.default else "off"
+        return _build_field(row.name, _build_control(row.name, "checkbox", value, default=default))
     return _build_field(row.name, _build_control(row.name, "text", value))
 
 
@@ -240,9 +247,13 @@ def _build_gate_field_controls(name: str, at: int, entry: Mapping[str, Any]) -> 
     yield Control(
         f"{row}.label", "text", f"Question {number}", entry.get("label", ""), max_chars=limits.GATE_LABEL_CHARS
     )
-    yield Control(f"{row}.key", "text", f"Key {number}", entry.get("key", ""), max_chars=limits.GATE_KEY_CHARS)
-    yield Control(f"{row}.type", "select", f"Type {number}", entry.get("type", fields.GATE_TYPES[0]), choices=kinds)
-    yield Control(f"{row}.required", "checkbox", "Required", format_value(entry.get("required", False)))
+    yield Control(
+        f"{row}.type", "select", f"Kind of answer {number}", entry.get("type", fields.GATE_TYPES[0]), choices=kinds
+    )
+    yield Control(f"{row}.key", "text", f"Field name {number}", entry.get("key", ""), max_chars=limits.GATE_KEY_CHARS)
+    yield Control(
+        f"{row}.required", "checkbox", f"Answer {number} is required", format_value(entry.get("required", False))
+    )
 
 
 def _build_domains_field(row: Setting, file: Mapping[str, Any]) -> SettingField:

@@ -17,10 +17,13 @@ from docshare.server.web.owner.file.file_page import (
     read_form,
     render_file_page,
 )
+from docshare.server.web.owner.form_errors import locate_errors
 from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
 
 _SIDES = ("x", "y", "width", "height")
 _MAX_DIGITS = 5  # digits
+
+_CONTROLS = {"rect": ("x", "Position"), "link": ("link", "Link URL"), "label": ("label", "Label")}
 
 blueprint = Blueprint("owner_file_hotspots", __name__)
 
@@ -74,7 +77,7 @@ def _parse_percent(text: str) -> str:
         return f"{float(text.strip().replace(',', '.')) / 100:.6f}"
     except ValueError:
         sides = ", ".join(_SIDES)
-        raise Problem("bad_request", f"{sides} must be numbers: percent of the page.") from None
+        raise Problem("bad_request", f"{sides} must be numbers: percent of the page.", field="rect") from None
 
 
 def _render_page(
@@ -97,6 +100,7 @@ def _render_page(
         owned,
         "hotspots",
         problem,
+        errors=locate_errors(problem, _CONTROLS),
         number=number,
         image=owned.page_image_url(number, max(PAGE_WIDTHS)),
         shape=page_size(owned, number),

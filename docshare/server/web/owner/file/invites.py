@@ -19,9 +19,12 @@ from docshare.server.web.owner.file.file_page import (
     render_file_page,
     required_tier,
 )
+from docshare.server.web.owner.form_errors import locate_errors
 from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
 
 blueprint = Blueprint("owner_file_invites", __name__)
+
+_CONTROLS = {"email": ("email", "Email address"), "name": ("name", "Name")}
 
 
 @blueprint.get("/files/<name>/invites")
@@ -55,5 +58,13 @@ def _render_page(
     shown = [resources.invite_object(current_runtime().config.base_url, row) for row in rows]
     fields = {"mail": CHECKED} if sent is None else sent
     return render_file_page(
-        owner, owned, "invites", problem, plan=plan, invites=shown, fields=fields, name_chars=INVITE_NAME_CHARS
+        owner,
+        owned,
+        "invites",
+        problem,
+        errors=locate_errors(problem, _CONTROLS),
+        plan=plan,
+        invites=shown,
+        fields=fields,
+        name_chars=INVITE_NAME_CHARS,
     )

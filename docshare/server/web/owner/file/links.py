@@ -22,10 +22,16 @@ from docshare.server.web.owner.file.file_page import (
     require_confirmation,
     required_tier,
 )
+from docshare.server.web.owner.form_errors import locate_errors
 from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
 
 _DOWNLOAD_CHOICES = {"yes": True, "no": False}
 _RANGE_CHOICES = ("all", "some")
+_CONTROLS = {
+    "label": ("label", "Label"),
+    "overrides.allowDownload": ("download", "Download"),
+    "overrides.pageRange": ("from", "From page"),
+}
 
 blueprint = Blueprint("owner_file_links", __name__)
 
@@ -52,7 +58,7 @@ def create(owner: SignedInOwner, name: str) -> AnyResponse:
             count += 1
     except Problem as problem:
         hint = f"{_count_links(count)} created. The lines below were not processed." if count else problem.hint
-        again = Problem(problem.code, problem.detail, hint=hint)
+        again = Problem(problem.code, problem.detail, hint=hint, field="" if count else problem.field)
         return _render_page(owner, owned, again, sent | {"labels": "\n".join(waiting)})
     return redirect_with_message(_links_path(owned), f"{_count_links(count)} created.")
 
@@ -148,7 +154,15 @@ def _render_page(
     rows = [] if plan else variants.list_variants(current_runtime(), owner.caller, owned.row.uuid)
     shown = [resources.variant_object(current_runtime().config.base_url, row) for row in rows]
     return render_file_page(
-        owner, owned, "links", problem, plan=plan, variants=shown, fields=sent or {}, most=VARIANTS_PER_FILE
+        owner,
+        owned,
+        "links",
+        problem,
+        errors=locate_errors(problem, _CONTROLS | {"label": ("labels", "Recipients")}),
+        plan=plan,
+        variants=shown,
+        fields=sent or {},
+        most=VARIANTS_PER_FILE,
     )
 
 
@@ -162,7 +176,14 @@ def _render_variant_page(
     variant = resources.variant_object(current_runtime().config.base_url, row)
     fields = sent or _build_form_values(variant)
     return render_file_page(
-        owner, owned, "link", problem, variant=variant, fields=fields, label_chars=VARIANT_LABEL_CHARS
+        owner,
+        owned,
+        "link",
+        problem,
+        errors=locate_errors(problem, _CONTROLS),
+        variant=variant,
+        fields=fields,
+        label_chars=VARIANT_LABEL_CHARS,
     )
 
 

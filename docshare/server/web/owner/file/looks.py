@@ -7,7 +7,7 @@ forged address must not show the owner a document with a button of somebody else
 import base64
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -33,6 +33,7 @@ from docshare.server.web.owner.file.file_page import (
     render_file_page,
     required_tier,
 )
+from docshare.server.web.owner.form_errors import locate_errors
 from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
 
 _PRESET_FIELD = "preset"
@@ -77,12 +78,16 @@ def change(owner: SignedInOwner, name: str) -> AnyResponse:
     shown: dict[str, str] | None = None
     try:
         shown = changes.parse_displayed_values(sent.get(changes.DISPLAYED_FIELD, ""))
-        body = changes.build_settings_body(shown, sent, owned.file)
-        settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, body)
+        body, problems = changes.build_settings_body(shown, sent, owned.file)
+        problems += changes.list_problems(body, sent, owner.caller.plan)
+        if not problems:
+            settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, body)
     except Problem as problem:
+        problems = [problem]
+    if problems:
         form = _build_form(owner, owned)
         form = form if shown is None else controls.fill_submitted(form, sent)
-        return _render_page(owner, owned, form, shown=shown, problem=problem)
+        return _render_page(owner, owned, form, shown=shown, problems=problems)
     return redirect_with_message(f"{file_path(owned.row.uuid)}/looks", "Saved.")
 
 
@@ -92,7 +97,7 @@ def draft(owner: SignedInOwner, name: str) -> AnyResponse:
     """Check the form and show a preview of it; nothing is stored.
 
     The response is the page with the submitted values, or for its script JSON: ``preview`` and ``warnings``, or
-    ``message`` and ``field``, the name of the control that is wrong, empty if it is not one. Raises ``not_found``.
+    ``errors`` by the id of their control and ``message``, why there is no preview. Raises ``not_found``.
     """
     owned, sent = find_owned_file(owner, name), read_form()
     form = _build_form(owner, owned)
@@ -102,13 +107,16 @@ def draft(owner: SignedInOwner, name: str) -> AnyResponse:
     shown: dict[str, str] | None = None
     try:
         shown = changes.parse_displayed_values(sent.get(changes.DISPLAYED_FIELD, ""))
-        body = changes.build_settings_body(shown, sent, owned.file)
-        appearance = settings.preview_appearance(current_runtime(), owner.caller, owned.row.uuid, body)
+        body, problems = changes.build_settings_body(shown, sent, owned.file)
+        problems += changes.list_problems(body, sent, owner.caller.plan)
+        if not problems:
+            appearance = settings.preview_appearance(current_runtime(), owner.caller, owned.row.uuid, body)
     except Problem as problem:
+        problems = [problem]
+    if problems:
         if by_script:
-            field, message = _describe_problem(filled, problem)
-            return jsonify(field=field, message=message)
-        return _render_page(owner, owned, form if shown is None else filled, shown=shown, problem=problem)
+            return jsonify(_describe_errors(filled, problems))
+        return _render_page(owner, owned, form if shown is None else filled, shown=shown, problems=problems)
     if by_script:
         warnings = rules.list_contrast_warnings(appearance.viewer_settings)
         return jsonify(preview=_preview_url(owner, owned, body), warnings=warnings)
@@ -185,17 +193,10 @@ def _read_preset(form: tuple[Section, ...], key: str) -> dict[str, str]:
     return next((_list_preset_values(form, row) for row in rules.PRESETS if row.key == key), {})
 
 
-def _describe_problem(form: tuple[Section, ...], problem: Problem) -> tuple[str, str]:
-    """Return the name of the field of ``form`` that ``problem`` is about, empty if it is about none, and the message
-    for it, in which the field has its label instead of its wire name."""
-    for word in problem.detail.split():
-        # The problem of a block, such as a button without an address, is shown at its first field.
-        names = (word, f"{word}.") if "." in word else (word,)
-        for field in _list_fields(form):
-            if field.name == word or (len(names) > 1 and field.name.startswith(names[1])):
-                label = field.label if field.name == word else "This"
-                return field.name, problem.detail.replace(word, label)
-    return "", problem.detail
+def _describe_errors(form: tuple[Section, ...], problems: Sequence[Problem]) -> dict[str, Any]:
+    errors = locate_errors(problems, controls.list_named_controls(form))
+    message = "The preview is waiting for a field to be corrected." if errors.general is None else errors.general.detail
+    return {"errors": {error.control: error.words for error in errors.found}, "message": message}
 
 
 def _render_page(
@@ -204,16 +205,15 @@ def _render_page(
     form: tuple[Section, ...],
     *,
     shown: Mapping[str, str] | None = None,
-    problem: Problem | None = None,
+    problems: Sequence[Problem] = (),
     body: Mapping[str, Any] | None = None,
     appearance: PageAppearance | None = None,
 ) -> AnyResponse:
     """Render the form and the preview.
 
     Parameters: ``shown`` values of the form when it was first rendered, so that a resubmission still finds the
-    changes; ``body`` and ``appearance`` of an unsaved preview.
+    changes; ``problems`` why it was rejected; ``body`` and ``appearance`` of an unsaved preview.
     """
-    field, message = ("", "") if problem is None else _describe_problem(form, problem)
     link = links.resolve(current_runtime(), owned.row.uuid)
     if appearance is None and link is not None:
         appearance = settings.find_appearance(current_runtime(), link)
@@ -221,7 +221,7 @@ def _render_page(
         owner,
         owned,
         "looks",
-        problem,
+        problems[0] if problems else None,
         sections=form,
         shown_field=changes.DISPLAYED_FIELD,
         shown=json.dumps(controls.list_control_values(form) if shown is None else shown),
@@ -231,8 +231,7 @@ def _render_page(
         preview=_preview_url(owner, owned, body or {}) if owned.state in ("live", "frozen") else None,
         is_draft=bool(body),
         warnings=rules.list_contrast_warnings(appearance.viewer_settings) if appearance else [],
-        wrong_field=field,
-        wrong_message=message,
+        errors=locate_errors(problems, controls.list_named_controls(form)),
         uploads={} if required_tier(owner, "assets.create") else {kind: ASSET_KINDS[kind] for kind in _IMAGE_KINDS},
     )
     return headers.allow_own_frames(response)

@@ -1,7 +1,8 @@
 """The settings of a file: a form over the table of settings. ``looks`` has the appearance of its share page."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from flask import Blueprint
 from werkzeug.wrappers import Response as AnyResponse
@@ -10,9 +11,10 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import settings
-from docshare.server.web.owner.file import changes, controls
+from docshare.server.web.owner.file import changes, controls, groups
 from docshare.server.web.owner.file.controls import Section
 from docshare.server.web.owner.file.file_page import OwnedFile, file_path, find_owned_file, read_form, render_file_page
+from docshare.server.web.owner.form_errors import locate_errors
 from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
 
 blueprint = Blueprint("owner_file_settings", __name__)
@@ -29,25 +31,41 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 @blueprint.post("/files/<name>/settings")
 @owner_form
 def change(owner: SignedInOwner, name: str) -> AnyResponse:
-    """Store the settings changed in the form. Raises ``not_found``; other problems are shown above the form."""
+    """Store the settings changed in the form. Raises ``not_found``; other problems are shown in the form."""
     owned, sent = find_owned_file(owner, name), read_form()
     shown: dict[str, str] | None = None
     try:
         shown = changes.parse_displayed_values(sent.get(changes.DISPLAYED_FIELD, ""))
-        settings.change_settings(
-            current_runtime(), owner.caller, owned.row.uuid, changes.build_settings_body(shown, sent, owned.file)
-        )
+        body, problems = changes.build_settings_body(shown, sent, owned.file)
+        problems += changes.list_problems(body, sent, owner.caller.plan)
+        if problems:
+            return _render_rejected(owner, owned, sent, shown, problems)
+        settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, body)
     except Problem as problem:
-        form = _build_form(owner, owned)
-        return _render_page(
-            owner, owned, form if shown is None else controls.fill_submitted(form, sent), shown, problem
-        )
+        if shown is None:
+            return _render_page(owner, owned, _build_form(owner, owned), problem=problem)
+        return _render_rejected(owner, owned, sent, shown, [problem])
     return redirect_with_message(f"{file_path(owned.row.uuid)}/settings", "Saved.")
 
 
 def _build_form(owner: SignedInOwner, owned: OwnedFile) -> tuple[Section, ...]:
     design_tool = current_runtime().config.design_user_jwks_url is not None
-    return controls.build_settings_form(owned.file, owner.caller.plan, design_tool=design_tool)
+    return groups.build_settings_form(owned.file, owner.caller.plan, design_tool=design_tool)
+
+
+def _render_rejected(
+    owner: SignedInOwner,
+    owned: OwnedFile,
+    sent: Mapping[str, str],
+    shown: Mapping[str, str],
+    problems: Sequence[Problem],
+) -> AnyResponse:
+    """Render the form with the values ``sent`` and the ``problems`` beside their controls."""
+    sections = _build_form(owner, owned)
+    errors = locate_errors(problems, controls.list_named_controls(sections))
+    filled = controls.fill_submitted(sections, sent)
+    lost = bool(sent.get("password"))
+    return _render_page(owner, owned, filled, shown, problems[0], errors=errors, password_lost=lost)
 
 
 def _render_page(
@@ -56,6 +74,7 @@ def _render_page(
     sections: tuple[Section, ...],
     shown: Mapping[str, str] | None = None,
     problem: Problem | None = None,
+    **facts: Any,
 ) -> AnyResponse:
     """Render the form. ``shown``: its values when it was first rendered, so that a resubmission still finds the
     changes."""
@@ -70,4 +89,5 @@ def _render_page(
         shown_field=changes.DISPLAYED_FIELD,
         shown=kept,
         above=above,
+        **facts,
     )

@@ -9,25 +9,28 @@ _CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "viewerMode": ("Viewer mode", "Readers can change to the plain version at any time."),
-    "password": ("Password", "Readers must enter it to open the document. Leave it empty to change nothing."),
+    "password": ("Password", "Readers enter it to open the document. Leave it empty to change nothing."),
     "allowDownload": ("Readers may download the PDF", ""),
     "showExpiry": ("Show readers when the link ends", ""),
+    "readerChoice": ("Readers may choose not to be measured", "On by default, unless the link asks who they are."),
     "requireEmail": ("Ask for an email address first", "Always on while there is a form."),
     "notifyOnView": ("Mail me when somebody reads", ""),
-    "deleteAt": ("Expires at", "In UTC. Empty: never."),
-    "neverExpire": ("Never expire", "Clears the date above."),
-    "viewLimit": ("View limit", "After this many views, the link ends and the document is deleted. Empty: no limit."),
+    "deleteAt": ("The link ends on", "Date and time in UTC. Empty: never."),
+    "neverExpire": ("The link never ends", "Clears the date."),
+    "viewLimit": ("Number of views", "After that many, the link ends and the document is deleted. Empty: no limit."),
     "pageRange": ("Pages that readers see", "Other pages are never sent to them. Empty: all pages."),
-    "gateFields": ("Form before reading", "Up to five fields, one of them of the type email. Empty rows do not count."),
-    "gateDomains": ("Allowed email domains", "One per line, such as example.com. Empty: all."),
+    "gateFields": ("Questions before reading", "Up to five; one asks for the email address. The field name identifies "
+                   "the answer in exports and webhooks. Empty: made from the question."),
+    "gateDomains": ("Only these email domains", "One per line, such as example.com. Empty: all."),
     "askReceipt": ("Ask readers to confirm receipt", ""),
     "commentsEnabled": ("Readers may leave notes", ""),
-    "commentsAllowPublic": ("Notes may be shown to other readers", "The author of a note decides."),
+    "commentsAllowPublic": ("Readers may show their notes to other readers", "The author of a note decides."),
     "notifyOnComment": ("Mail me about new notes", ""),
     "marksEnabled": ("Readers may pick and reject pages", ""),
     "annotationsEnabled": ("Readers may annotate areas of pages", ""),
-    "watermark": ("Watermark", "The address of the reader, if known, on pages and downloads; files up to 100 MB."),
-    "slug": ("Link name", "Lowercase letters, digits and hyphens. The short link keeps working."),
+    "watermark": ("Watermark on each page", "The address of the reader, if known, also in downloads; up to 100 MB."),
+    "slug": ("Link name", "Replaces the random part of the link: lowercase letters, digits and hyphens. The old link "
+             "keeps working."),
     "designToolUpdatesEnabled": ("The design tool may publish new versions", ""),
     "detachDesignToolDesign": ("Detach from its design", "Permanent: the design tool can publish no more versions."),
     "viewerSettings.background.type": ("Kind", ""),
@@ -86,6 +89,7 @@ BLOCK_LABELS = {
 _OPTION_LABELS = {
     "tl": "top left", "tr": "top right", "bl": "bottom left", "br": "bottom right",
     "s": "small", "m": "medium", "l": "large", "xl": "very large",
+    "email": "email address", "phone": "phone number",
 }  # fmt: skip
 
 

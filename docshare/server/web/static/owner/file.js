@@ -29,7 +29,7 @@ function unfolds(set) {
   const more = document.createElement("button");
   more.type = "button";
   more.className = "button";
-  more.textContent = "Add a field";
+  more.textContent = "Add a question";
   more.addEventListener("click", () => {
     const row = waiting.shift();
     row.hidden = false;
@@ -64,9 +64,16 @@ function uploads(form) {
       words.textContent = `${stage}, ${Math.round((performance.now() - since) / 1000)} s`;
     }, 1000);
   };
+  const chooser = form.querySelector("input[type=file]");
   const showError = (why) => {
     wrong.hidden = !why;
     wrong.textContent = why;
+    chooser.removeAttribute("aria-invalid");
+    if (!why) return;
+    chooser.setAttribute("aria-invalid", "true");
+    wrong.id ||= `${chooser.id}-error`;
+    chooser.setAttribute("aria-describedby", wrong.id);
+    chooser.focus();
   };
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

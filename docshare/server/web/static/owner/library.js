@@ -2,6 +2,7 @@
 
 import { copyLink, send, takeDrops, tooLarge } from "../sending.js";
 import { byId, make } from "../viewer/dom.js";
+import { loadList, startList } from "./list.js";
 
 const AT_ONCE = 2;
 const OFFICE = /\.(docx|pptx|ppt)$/i;
@@ -142,17 +143,7 @@ function announce(words) {
 
 /** Reload the list of files, unless one of its elements has the focus. */
 function refresh() {
-  const request = new XMLHttpRequest();
-  request.open("GET", location.href);
-  request.responseType = "document";
-  request.addEventListener("load", () => {
-    const shown = byId("library");
-    const fresh = request.status === 200 && request.response?.getElementById("library");
-    if (!fresh || shown.contains(document.activeElement)) return;
-    shown.replaceWith(document.adoptNode(fresh));
-    offerCopies();
-  });
-  request.send();
+  if (!byId("library").contains(document.activeElement)) loadList(location.href, "library", offerCopies);
 }
 
 function offerCopies() {
@@ -171,5 +162,6 @@ window.addEventListener("beforeunload", (event) => {
   if (running || waiting.length) event.preventDefault();
 });
 offerCopies();
+startList(offerCopies);
 byId("without").hidden = true;
 byId("drop").hidden = false;

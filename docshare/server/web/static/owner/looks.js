@@ -21,21 +21,23 @@ function showFields() {
   }
 }
 
-/** Show the message at the field that is wrong, or nowhere. @param {string} name @param {string} message */
-function showWrong(name, message) {
-  for (const field of form.querySelectorAll("[data-field]")) {
-    const words = field.querySelector("[data-field-wrong]");
-    const input = field.querySelector("input, select");
-    const isWrong = field.dataset.field === name;
-    words.textContent = isWrong ? message : "";
-    words.hidden = !isWrong;
-    if (isWrong) {
-      input.setAttribute("aria-invalid", "true");
-      input.setAttribute("aria-errormessage", words.id);
-    } else {
-      input.removeAttribute("aria-invalid");
-      input.removeAttribute("aria-errormessage");
-    }
+/** Show the errors beside their controls, as the server does. @param {Record<string, string>} errors  by id */
+function showErrors(errors) {
+  for (const words of form.querySelectorAll(".field-error")) words.remove();
+  for (const input of form.querySelectorAll("[aria-invalid]")) {
+    input.removeAttribute("aria-invalid");
+    const described = input.getAttribute("aria-describedby")?.replace(`${input.id}-error`, "").trim();
+    if (described) input.setAttribute("aria-describedby", described);
+    else input.removeAttribute("aria-describedby");
+  }
+  for (const [id, message] of Object.entries(errors)) {
+    const input = document.getElementById(id);
+    const words = Object.assign(document.createElement("p"), { id: `${id}-error`, textContent: message });
+    words.className = "field-error";
+    const place = input.type === "checkbox" ? input.nextElementSibling : input;
+    place.after(words);
+    input.setAttribute("aria-invalid", "true");
+    input.setAttribute("aria-describedby", `${words.id} ${input.getAttribute("aria-describedby") ?? ""}`.trim());
   }
 }
 
@@ -100,11 +102,11 @@ class Preview {
     }
   }
 
-  /** @param {{preview?: string, warnings?: string[], field?: string, message?: string}} answer */
-  show({ preview, warnings, field, message }) {
-    showWrong(field ?? "", message ?? "");
+  /** @param {{preview?: string, warnings?: string[], errors?: Record<string, string>, message?: string}} answer */
+  show({ preview, warnings, errors, message }) {
+    showErrors(errors ?? {});
     if (!preview) {
-      this.say(field ? "The preview is waiting for a field to be corrected." : message);
+      this.say(message);
       return;
     }
     this.say(preview.includes("?") ? "The preview shows changes that are not saved yet." : "");

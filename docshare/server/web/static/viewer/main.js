@@ -9,6 +9,7 @@ import { listenToKeys, scrollsSideways } from "./keys.js";
 import { loadParts } from "./parts.js";
 import { keepPlace } from "./place.js";
 import { listenToPrinting } from "./print.js";
+import { Sharpness } from "./sharpness.js";
 import { Source } from "./source.js";
 import { watchSelection } from "./text.js";
 import { Toolbar } from "./toolbar.js";
@@ -27,11 +28,13 @@ class Viewer {
     this.source = new Source(this.facts);
     this.source.onOutdated = showOutdated;
     this.zoom = new Zoom(Mode.auto);
+    this.sharpness = new Sharpness(this.source, this.zoom);
     this.percent = 100;
     this.toolbar = new Toolbar(this, this.source.total);
     this.parts = makeParts(this);
     const stage = byId("pages");
     this.mode = new Mode(stage, this.source, this.zoom, this);
+    this.sharpness.update(this.mode);
     this.find = new Find(this.source, this.mode);
     this.place = keepPlace(this.mode, this.facts.start);
     if (this.mode.rtl) this.toolbar.mirror();
@@ -40,6 +43,7 @@ class Viewer {
     listenToPrinting(this.source, this.mode);
     watchSelection();
     startAppearance(this.facts);
+    byId("visit-open").addEventListener("click", () => this.openVisit());
   }
 
   /** @returns {Record<string, (event: KeyboardEvent) => unknown>} */
@@ -68,6 +72,7 @@ class Viewer {
     this.percent = position.percent;
     this.toolbar.show(position, this.zoom.mode);
     this.place?.saveSoon();
+    if (this.mode) this.sharpness.update(this.mode);
     for (const part of this.parts) part.onMove?.(position);
   }
 
@@ -129,12 +134,24 @@ class Viewer {
     this.mode.zoomed(() => this.zoom.fix(percent, fitted), x, y);
   }
 
-  /** Start measuring; reading works even if that fails. */
+  async openVisit() {
+    (await import("./visit.js")).openVisit(this);
+  }
+
+  stopMeasuring() {
+    this.stopReading?.();
+  }
+
+  /** Start measuring, unless the reader has chosen against it; reading works even if that fails. */
   async measure() {
     if (!this.facts.token) return; // the owner's preview
     try {
+      if (this.facts.optedOut) {
+        (await import("./visit.js")).declineVisit(this.facts);
+        return;
+      }
       const { startReading } = await import("./reading.js");
-      startReading({
+      this.stopReading = startReading({
         token: this.facts.token,
         beaconUrl: this.facts.beaconUrl,
         pages: this.source.total,
@@ -161,9 +178,27 @@ function showOutdated({ status }) {
   byId("notice-reload").addEventListener("click", () => location.reload());
 }
 
+/**
+ * Load the page again if a browser shows it from its cache after the reader went back, and its link has ended since.
+ * A page that was not kept as it was left has an old token, too.
+ *
+ * @param {import("./facts.js").Facts} facts
+ */
+function recheckOnReturn({ base, token }) {
+  const [opening] = /** @type {any} */ (performance.getEntriesByType("navigation"));
+  if (opening?.type === "back_forward" && opening.transferSize === 0) location.reload();
+  window.addEventListener("pageshow", async ({ persisted }) => {
+    if (!persisted) return;
+    const headers = { "Content-Type": "application/json" };
+    const answer = await fetch(`${base}/visit`, { method: "POST", headers, body: JSON.stringify({ token }) }).catch(() => null);
+    if (answer && answer.status >= 400 && answer.status < 500 && answer.status !== 429) location.reload();
+  });
+}
+
 /** Load only the mode that the owner has chosen, and only the enabled feedback. */
 async function start() {
   const facts = readFacts();
+  recheckOnReturn(facts);
   try {
     const [{ Mode }, makeParts] = await Promise.all([import(`./modes/${facts.viewerMode}.js`), loadParts(facts)]);
     new Viewer(facts, Mode, makeParts).measure();

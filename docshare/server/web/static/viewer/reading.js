@@ -34,11 +34,15 @@ const INPUTS = ["pointerdown", "pointermove", "keydown", "touchstart", "wheel", 
  * Start measuring once the page is actually visible.
  *
  * @param {Options} options
+ * @returns {() => void} stops it
  */
 export function startReading(options) {
-  const begin = () => new Meter(options).start();
+  /** @type {Meter | undefined} */
+  let meter;
+  const begin = () => (meter = new Meter(options)).start();
   if (document.prerendering) document.addEventListener("prerenderingchange", begin, { once: true });
   else begin();
+  return () => meter?.stop();
 }
 
 /**
@@ -51,6 +55,11 @@ export function mostVisible(fractions) {
   const most = Math.max(...fractions.values());
   if (!(most > 0)) return [];
   return [...fractions.keys()].filter((page) => most - fractions.get(page) < ALIKE).sort((a, b) => a - b);
+}
+
+/** Return whether the browser loaded a page again that it had shown before. Its session may still be running. */
+function isReload() {
+  return ["reload", "back_forward"].includes(performance.getEntriesByType("navigation")[0]?.type);
 }
 
 /**
@@ -220,6 +229,7 @@ class Meter {
       backTurns: this.backTurns,
       pages: pages.map(([page, { ms, views, back }]) => ({ page, ms: Math.floor(ms), views, back })),
     };
+    if (this.part === 0 && isReload()) beacon.reload = true;
     this.seq += 1;
     this.sentAt = now;
     this.inputReported ||= this.input;

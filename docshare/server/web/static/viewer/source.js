@@ -79,6 +79,14 @@ export class Source {
     return `${this.facts.base}/pages/${page}-${width}.jpg?v=${this.facts.version}`;
   }
 
+  /**
+   * @param {number} page
+   * @param {string} path  of the tile: "level/column-row"
+   */
+  tileUrl(page, path) {
+    return `${this.facts.base}/tiles/${page}/${path}.jpg?v=${this.facts.version}`;
+  }
+
   /** @param {number} page */
   srcset(page) {
     return WIDTHS.map((width) => `${this.imageUrl(page, width)} ${width}w`).join(", ");
@@ -91,9 +99,18 @@ export class Source {
    * @param {AbortSignal} signal
    * @returns {Promise<PageError | null>} null if it can be loaded now
    */
-  async whyNoImage(page, signal) {
+  whyNoImage(page, signal) {
+    return this.whyNotLoaded(this.imageUrl(page, WIDTHS[0]), signal);
+  }
+
+  /**
+   * @param {string} url  of an image
+   * @param {AbortSignal} signal
+   * @returns {Promise<PageError | null>} null if it can be loaded now
+   */
+  async whyNotLoaded(url, signal) {
     try {
-      const answer = await fetch(this.imageUrl(page, WIDTHS[0]), { signal });
+      const answer = await fetch(url, { signal });
       return answer.ok ? null : this.makeError(answer.status);
     } catch {
       return this.makeError(0);

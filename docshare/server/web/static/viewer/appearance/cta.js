@@ -3,11 +3,12 @@
 import { byId } from "../dom.js";
 
 /** @param {import("../facts.js").Facts} facts */
-export function reportTaps({ base }) {
+export function reportTaps(facts) {
   byId("cta").addEventListener("click", () => {
+    if (facts.optedOut) return;
     const body = JSON.stringify({ cta: true });
     const headers = { "Content-Type": "application/json" };
     // Nothing waits for the response; if the request fails, the reader does not notice.
-    fetch(`${base}/taps`, { method: "POST", headers, body, keepalive: true }).catch(() => {});
+    fetch(`${facts.base}/taps`, { method: "POST", headers, body, keepalive: true }).catch(() => {});
   });
 }

@@ -4,8 +4,8 @@
  * @param {import("../facts.js").Facts} facts
  * @param {string} hotspot  its UUID
  */
-export function tap({ base, feedback }, hotspot) {
-  if (feedback.owner) return;
+export function tap({ base, feedback, optedOut }, hotspot) {
+  if (feedback.owner || optedOut) return;
   const headers = { "Content-Type": "application/json" };
   fetch(`${base}/taps`, { method: "POST", headers, body: JSON.stringify({ hotspot }), keepalive: true }).catch(() => {});
 }

@@ -1,0 +1,105 @@
+"""Visits as their own readers see them: what is recorded of one load of a share page, and the choice not to be
+measured.
+
+Every write needs the caller's transaction. The caller checks the token of the page.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from docshare.server.rules import gates
+from docshare.server.rules.page_window import PageWindow
+from docshare.server.runtime import Runtime
+from docshare.server.services.links.links import Link
+from docshare.server.services.readership import rollups, view_sessions
+from docshare.server.services.readership.view_sessions import StoredViewSession
+from docshare.server.store.tables import rollups as rollup_table
+from docshare.server.store.tables import sessions as session_table
+from docshare.server.store.tables import viewing
+from docshare.server.store.tables.viewing import VisitContext
+
+
+def is_choice_offered(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
+    """Return whether readers may choose not to be measured, with these settings and the overrides of a variant."""
+    return gates.is_choice_offered(settings, overrides)
+
+
+def offers_choice(link: Link) -> bool:
+    """Return whether readers of ``link`` may choose not to be measured."""
+    return is_choice_offered(json.loads(link.file.settings), link.overrides)
+
+
+class VisitPart(NamedTuple):
+    """The newest session of a load.
+
+    ``started_at`` ms; ``time_ms`` of reading; ``pages``: page number of the reader to ms; ``context``: what is known of
+    the reader.
+    """
+
+    started_at: int
+    time_ms: int
+    pages: dict[int, int]
+    context: VisitContext
+
+
+class Visit(NamedTuple):
+    """The record of one load of a share page.
+
+    ``link`` it was opened by; ``is_owner``: nothing is recorded of the owner; ``has_choice``: whether the reader may
+    choose; ``is_declined``: whether they chose not to be measured; ``part`` what is recorded, None for nothing;
+    ``earlier``: sessions of the load that ended before and stay.
+    """
+
+    link: Link
+    is_owner: bool
+    has_choice: bool
+    is_declined: bool = False
+    part: VisitPart | None = None
+    earlier: int = 0
+
+
+def describe(rt: Runtime, opening: str, window: PageWindow, link: Link, *, has_choice: bool) -> Visit:
+    """Return what is recorded of the load ``opening`` of ``link``, which shows ``window``."""
+    last = view_sessions.find_last_of_load(rt, opening)
+    if last is None:
+        return Visit(link, is_owner=False, has_choice=has_choice)
+    earlier = viewing.count_sessions_of_load(rt.db, opening, last.part)
+    if last.is_declined:
+        return Visit(link, is_owner=False, has_choice=has_choice, is_declined=True, earlier=earlier)
+    rows = session_table.list_pages(rt.db, last.id, is_open=last.ended_at is None)
+    numbers = [(window.to_reader_page(row.page), row.time_ms) for row in rows]
+    pages = {number: ms for number, ms in numbers if number is not None}
+    state = last.reading
+    part = VisitPart(state.started_at, state.time_ms, pages, viewing.get_visit_context(rt.db, last.id))
+    return Visit(link, is_owner=False, has_choice=has_choice, part=part, earlier=earlier)
+
+
+def decline(rt: Runtime, opening: str, link: Link, kept_until: int, now: int) -> None:
+    """Delete the running session of the load ``opening`` of ``link``, take its view back, and count it as declined.
+
+    A number remains, and an empty row until ``kept_until`` (ms), so that a late report records nothing.
+    Sessions of the load that have ended are in the sums already and stay.
+    """
+    last = view_sessions.find_last_of_load(rt, opening)
+    if last is not None and last.is_declined:
+        return
+    part = 0
+    if last is not None:
+        if last.ended_at is None and last.is_over(now):
+            view_sessions.end_session(rt, last)
+        part = last.part
+        if last.is_over(now):
+            part += 1
+        else:
+            _delete(rt, last)
+    session_id = viewing.insert_declined(rt.db, rt.random_uuid(), opening, part, link.file.id, kept_until)
+    rollups.tally_uncounted(rt, session_id)
+
+
+def _delete(rt: Runtime, session: StoredViewSession) -> None:
+    viewing.delete_session(rt.db, session.id)
+    counted_at = session.reading.counted_at
+    if counted_at is not None:
+        viewing.take_view_back(rt.db, session.file_id, session.invite_id, counted_at)
+        rollup_table.forget_reader(rt.db, session.file_id, session.reader)

@@ -1,0 +1,151 @@
+"""Pages at a high zoom: as sharp as if they were rendered at that size, from tiles of what is visible."""
+
+import io
+import re
+from typing import Any
+
+import pypdfium2
+import pytest
+from PIL import Image, ImageFilter, ImageStat
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import ShareDocument
+from tests.support.browser import RequestGate, Visitor, layout_shift_score, record_layout_shifts, visitor
+from tests.support.paged_viewer import PublishInMode
+from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf
+
+PROSE = "\n".join(
+    f"{number}. " + "Revenue rose in all regions, most of all in the south. " * 4 for number in range(1, 99)
+)
+DOCUMENT = sheets_pdf([Sheet(lines_content(PROSE, size=5, left=40, top=800), A4)] * 5)
+LAPLACIAN = ImageFilter.Kernel((3, 3), (0, 1, 0, 1, -4, 1, 0, 1, 0), scale=8, offset=128)
+IN_WINDOW = """() => [...document.querySelectorAll(".page-tile")].map((tile) => tile.getBoundingClientRect())
+  .filter(({ left, right, top, bottom }) => right > 0 && bottom > 0 && left < innerWidth && top < innerHeight).length"""
+
+
+@pytest.fixture(scope="module")
+def report(share: ShareDocument) -> str:
+    return share(DOCUMENT, "Fine print.pdf")
+
+
+def list_tiles(person: Visitor) -> list[tuple[int, int, int, int]]:
+    """Return page, level, column and row of each tile that was requested."""
+    found = (re.search(r"/tiles/(\d+)/(\d+)/(\d+)-(\d+)\.jpg", url) for url in person.requests)
+    return [tuple(map(int, match.groups())) for match in found if match]  # type: ignore[misc]
+
+
+def zoom_to(page: Page, percent: int, tiles: int) -> None:
+    """Choose a zoom level and wait until ``tiles`` tiles are in the window."""
+    page.locator("#zoom-level").select_option(str(percent))
+    page.wait_for_function(f"tiles => ({IN_WINDOW})() === tiles", arg=tiles)
+
+
+def screenshot(page: Page, clip: dict[str, int]) -> Image.Image:
+    return Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("L")  # type: ignore[arg-type]
+
+
+def sharpness(image: Image.Image) -> float:
+    """Return the variance of the Laplacian, which grows with the steepness of edges."""
+    return float(ImageStat.Stat(image.filter(LAPLACIAN)).var[0])
+
+
+def render_reference(scale: float, box: tuple[int, ...]) -> Image.Image:
+    """Return a part of the first page, rendered by pdfium at ``scale`` pixels per point."""
+    with pypdfium2.PdfDocument(DOCUMENT) as pdf:
+        return pdf[0].render(scale=scale).to_pil().convert("L").crop(box)
+
+
+@pytest.mark.parametrize(("percent", "density", "tiles"), [(400, 1, 4), (400, 2, 9), (200, 2, 6)])
+def test_a_zoomed_page_is_as_sharp_as_one_rendered_at_that_size(
+    browser: Browser, report: str, percent: int, density: int, tiles: int
+) -> None:
+    with visitor(browser, device_scale_factor=density) as person:
+        page = person.open(report)
+        page.locator("#zoom-level").select_option(str(percent))
+        page.wait_for_function("() => window.scrollY === 0 || window.scrollTo(0, 0)")
+        page.evaluate("window.scrollTo(0, 300)")
+        page.wait_for_function(f"tiles => ({IN_WINDOW})() >= tiles", arg=tiles)
+        page.wait_for_timeout(500)
+        clip = {"x": 300, "y": 100, "width": 800, "height": 600}
+        seen = screenshot(page, clip)
+        place: dict[str, Any] = page.locator(".page[data-page='1']").bounding_box() or {}
+        left, top = (round((clip[side] - place[side]) * density) for side in ("x", "y"))
+        expected = render_reference(percent / 75 * density, (left, top, left + seen.width, top + seen.height))
+        assert sharpness(seen) == pytest.approx(sharpness(expected), rel=0.05)
+        assert {level for _, level, _, _ in list_tiles(person)} == {400 * density if percent == 400 else 400}
+        assert person.complaints == []
+
+
+def test_only_the_tiles_in_the_window_are_loaded(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
+    page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
+    page.locator("#zoom-level").select_option("200")
+    page.wait_for_timeout(500)
+    assert list_tiles(desktop_visitor) == []
+    page.evaluate("window.scrollTo(0, 0)")
+    zoom_to(page, 400, tiles=6)
+    # The page has 4 columns and 5 rows; the window shows the middle of the top.
+    found = list_tiles(desktop_visitor)
+    assert sorted(found) == [(1, 400, column, row) for column in (0, 1, 2) for row in (0, 1)]
+    assert {column for _, _, column, _ in found[:2]} == {1}, "the middle is loaded first"
+    page.evaluate("window.scrollBy(1200, 0)")
+    page.wait_for_function("() => document.querySelector('.page-tile[src*=\"/400/3-0.jpg\"]') !== null")
+    assert sorted(list_tiles(desktop_visitor)[6:]) == [(1, 400, 3, 0), (1, 400, 3, 1)]
+    page.locator("#zoom-level").select_option("auto")
+    page.wait_for_function("() => document.querySelector('.page-tile') === null")
+
+
+def test_a_page_is_blurred_before_it_is_sharp_and_does_not_move(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.page
+    record_layout_shifts(page)
+    desktop_visitor.open(report)
+    gate = RequestGate(page, "**/tiles/**")
+    page.locator("#zoom-level").select_option("400")
+    clip = {"x": 300, "y": 100, "width": 800, "height": 600}
+    page.wait_for_function("() => document.querySelector('.page-tiles')")
+    page.wait_for_timeout(300)
+    blurred, zoomed = screenshot(page, clip), layout_shift_score(page)
+    assert page.locator(".page[data-page='1'] .page-image").is_visible()
+    assert page.locator(".page-tile").count() == 0
+    gate.open()
+    page.wait_for_function(f"() => ({IN_WINDOW})() >= 6")
+    page.wait_for_timeout(300)
+    sharp = screenshot(page, clip)
+    assert sharpness(sharp) > 1.2 * sharpness(blurred)
+    assert layout_shift_score(page) == zoomed
+
+
+def test_tiles_that_leave_the_window_are_canceled(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
+    page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
+    gate = RequestGate(page, "**/tiles/**")
+    page.locator("#zoom-level").select_option("400")
+    page.wait_for_function("() => document.querySelector('.page-tiles')")
+    page.wait_for_timeout(300)
+    held = list_tiles(desktop_visitor)
+    assert 0 < len(held) <= 3
+    page.evaluate("window.scrollBy(0, 2500)")
+    page.wait_for_timeout(500)
+    gate.open()
+    page.wait_for_function(f"() => ({IN_WINDOW})() >= 6")
+    assert not set(held) & set(list_tiles(desktop_visitor)[len(held) :])
+    shown = page.evaluate("[...document.querySelectorAll('.page-tile')].map(({ src }) => src)")
+    assert not [url for url in shown if any(f"/{tile[0]}/400/{tile[2]}-{tile[3]}.jpg" in url for tile in held)]
+
+
+@pytest.mark.parametrize("mode", ["flipbook", "swipe", "magazine"])
+def test_pages_that_are_turned_have_tiles_too(desktop_visitor: Visitor, publish: PublishInMode, mode: str) -> None:
+    page = desktop_visitor.open(publish(DOCUMENT, mode))
+    page.locator("#zoom-level").select_option("400")
+    page.wait_for_function(f"() => ({IN_WINDOW})() >= 6")
+    page.keyboard.press("ArrowRight" if mode == "swipe" else "End")
+    page.wait_for_timeout(1000)
+    assert {level for _, level, _, _ in list_tiles(desktop_visitor)} == {400}
+
+
+def test_a_dense_screen_loads_no_tiles_before_it_is_zoomed(browser: Browser, report: str) -> None:
+    with visitor(browser, device_scale_factor=2) as person:
+        page = person.open(report)
+        page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
+        page.wait_for_timeout(500)
+        assert list_tiles(person) == []
