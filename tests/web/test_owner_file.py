@@ -83,7 +83,7 @@ def test_an_expired_file_is_marked_and_shows_no_page_images(owner_file: OwnerFil
     assert page.find_one("p", class_="note").words.startswith("This link is expired.")
     assert get_page_fact(page, "Link") == "expired"
     assert page.find_all("img", class_="file-picture") == []
-    for tail in PAGES:
+    for tail in set(PAGES) - {"/looks/preview"}:
         assert owner_file.get_page(tail).find_all("img", id="canvas") == []
 
 

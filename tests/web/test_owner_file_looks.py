@@ -113,7 +113,7 @@ def test_only_pages_of_this_server_may_frame_the_preview(looks: LooksPage) -> No
 @pytest.mark.parametrize("tail", ["", ".css"])
 def test_nobody_else_sees_a_preview(looks: LooksPage, world: World, tail: str) -> None:
     query = looks.ask_as_script(**DARK)["preview"].partition("?")[2]
-    assert world.http.get(f"{looks.path}/preview{tail}?{query}").status_code == 401
+    assert world.http.get(f"{looks.path}/preview{tail}?{query}").status_code == 403
     assert sign_in_browser(world, world.mal).get(f"{looks.path}/preview{tail}?{query}").status_code == 404
     other_session = sign_in_browser(world, world.pia).get(f"{looks.path}/preview{tail}?{query}")
     assert other_session.status_code == 403
@@ -129,20 +129,20 @@ def test_an_address_with_changes_that_the_form_did_not_make_shows_nothing(looks:
 @pytest.mark.parametrize(
     ("values", "field", "message"),
     [
-        ({"viewerSettings.page.shadow": "much"}, "viewerSettings.page.shadow", "Shadow must be a number from 0 to 3."),
+        ({"viewerSettings.page.shadow": "much"}, "viewerSettings.page.shadow", "Enter a number from 0 to 3."),
         ({"viewerSettings.cta.label": "Buy", "viewerSettings.cta.url": "http://example.com"}, "viewerSettings.cta.url",
-         "Link must be an https:// address"),
-        ({"viewerSettings.cta.label": "Buy"}, "viewerSettings.cta.url", "Link must be"),
-        ({"viewerSettings.ga4Id": "UA-1"}, "viewerSettings.ga4Id", "Google Analytics 4 must be"),
+         "It must be an https:// address"),
+        ({"viewerSettings.ga4Id": "UA-1"}, "viewerSettings.ga4Id", "Enter an id of the form G-"),
     ],
 )  # fmt: skip
 def test_an_error_is_shown_at_its_field(looks: LooksPage, values: dict[str, str], field: str, message: str) -> None:
     answer = looks.ask_as_script(**values)
+    control = f"c-{field.replace('.', '-')}"
     assert "preview" not in answer
-    assert answer["field"] == field
-    assert answer["message"].startswith(message)
+    assert answer["errors"][control].startswith(message)
+    assert answer["message"] == "The preview is waiting for a field to be corrected."
     for page in (looks.press(400, **values), looks.open_form().send_refused(400, values)):
-        assert page.find_one("p", id=f"c-{field.replace('.', '-')}-wrong").words.startswith(message)
+        assert page.find_one("p", id=f"{control}-error").words.startswith(message)
         for name, value in values.items():
             assert page.find_one("input", name=name).attrs["value"] == value
 

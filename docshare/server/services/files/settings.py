@@ -10,6 +10,10 @@ from docshare.contract.scopes import Lane
 from docshare.contract.settings import SETTINGS, parse_settings
 from docshare.server.rules import lifecycle, viewer_settings
 from docshare.server.rules import settings as rules
+from docshare.server.rules.looks import PRESETS as PRESETS
+from docshare.server.rules.looks import LooksPreset as LooksPreset
+from docshare.server.rules.looks import expand_preset as expand_preset
+from docshare.server.rules.looks import list_contrast_warnings as list_contrast_warnings
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.designs import designs

@@ -18,7 +18,6 @@ from docshare.contract.media import ASSET_KINDS
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
-from docshare.server.rules import looks as rules
 from docshare.server.services.files import assets, files, settings
 from docshare.server.services.files.settings import PageAppearance
 from docshare.server.services.links import branding, links
@@ -118,7 +117,7 @@ def draft(owner: SignedInOwner, name: str) -> AnyResponse:
             return jsonify(_describe_errors(filled, problems))
         return _render_page(owner, owned, form if shown is None else filled, shown=shown, problems=problems)
     if by_script:
-        warnings = rules.list_contrast_warnings(appearance.viewer_settings)
+        warnings = settings.list_contrast_warnings(appearance.viewer_settings)
         return jsonify(preview=_preview_url(owner, owned, body), warnings=warnings)
     return _render_page(owner, owned, filled, shown=shown, body=body, appearance=appearance)
 
@@ -182,15 +181,15 @@ def _list_fields(form: tuple[Section, ...]) -> list[SettingField]:
     return [field for section in form for field in section.fields]
 
 
-def _list_preset_values(form: tuple[Section, ...], preset: rules.LooksPreset) -> dict[str, str]:
+def _list_preset_values(form: tuple[Section, ...], preset: settings.LooksPreset) -> dict[str, str]:
     """Return the values that ``preset`` gives to the controls of ``form``, except those that cannot be changed."""
     locked = {field.name for field in _list_fields(form) if field.is_locked}
-    values = rules.expand_preset(preset)
+    values = settings.expand_preset(preset)
     return {name: controls.format_value(value) for name, value in values.items() if name not in locked}
 
 
 def _read_preset(form: tuple[Section, ...], key: str) -> dict[str, str]:
-    return next((_list_preset_values(form, row) for row in rules.PRESETS if row.key == key), {})
+    return next((_list_preset_values(form, row) for row in settings.PRESETS if row.key == key), {})
 
 
 def _describe_errors(form: tuple[Section, ...], problems: Sequence[Problem]) -> dict[str, Any]:
@@ -227,10 +226,10 @@ def _render_page(
         shown=json.dumps(controls.list_control_values(form) if shown is None else shown),
         above=owner.caller.plan < Plan.PRO,
         conditions=CONDITIONS,
-        presets=[(row.key, row.label, _list_preset_values(form, row)) for row in rules.PRESETS],
+        presets=[(row.key, row.label, _list_preset_values(form, row)) for row in settings.PRESETS],
         preview=_preview_url(owner, owned, body or {}) if owned.state in ("live", "frozen") else None,
         is_draft=bool(body),
-        warnings=rules.list_contrast_warnings(appearance.viewer_settings) if appearance else [],
+        warnings=settings.list_contrast_warnings(appearance.viewer_settings) if appearance else [],
         errors=locate_errors(problems, controls.list_named_controls(form)),
         uploads={} if required_tier(owner, "assets.create") else {kind: ASSET_KINDS[kind] for kind in _IMAGE_KINDS},
     )

@@ -98,7 +98,7 @@ class Preview {
     } catch (error) {
       if (error.name === "AbortError") return;
       const isSignedOut = error.message === "403";
-      this.say(isSignedOut ? "You are no longer signed in. Load this page again." : "The server did not answer.");
+      this.announce(isSignedOut ? "You are no longer signed in. Load this page again." : "The server did not answer.");
     }
   }
 
@@ -106,10 +106,10 @@ class Preview {
   show({ preview, warnings, errors, message }) {
     showErrors(errors ?? {});
     if (!preview) {
-      this.say(message);
+      this.announce(message);
       return;
     }
-    this.say(preview.includes("?") ? "The preview shows changes that are not saved yet." : "");
+    this.announce(preview.includes("?") ? "The preview shows changes that are not saved yet." : "");
     const items = warnings.map((words) => Object.assign(document.createElement("li"), { textContent: words }));
     this.warnings.replaceChildren(...items);
     this.warnings.hidden = !items.length;
@@ -117,7 +117,7 @@ class Preview {
   }
 
   /** @param {string} words */
-  say(words) {
+  announce(words) {
     if (this.state.textContent !== words) this.state.textContent = words;
   }
 
