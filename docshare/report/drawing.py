@@ -31,8 +31,9 @@ class ReportInput:
     ``report``, ``pages``, ``marks``, ``annotations``, and ``feedback`` are the responses of readership,
     readership/pages, page-marks, annotations, and feedback; ``pictures``: thumbnails by page number; ``code``:
     address of the image of the QR code, or None; ``created_at``: time of creation in milliseconds; ``uncounted``: the
-    response of readership/sessions with ``counted=false``. ``sessions_address`` and ``file_address``: addresses of the
-    pages of single sessions and of the page of the file; a report outside the server has none.
+    response of readership/sessions with ``counted=false``; ``sessions``: counted sessions as in the stream, newest
+    first, instead of those of ``report``, which lack their pages. ``sessions_address`` and ``file_address``: addresses
+    of the pages of single sessions and of the page of the file; a report outside the server has none.
     """
 
     report: Row
@@ -44,6 +45,7 @@ class ReportInput:
     pictures: Mapping[int, Thumbnail] = field(default_factory=dict)
     code: str | None = None
     uncounted: Sequence[Row] = ()
+    sessions: Sequence[Row] | None = None
     sessions_address: str | None = None
     file_address: str | None = None
 
@@ -89,7 +91,6 @@ def build_context(material: ReportInput) -> dict[str, Any]:
     report, file = material.report, read_object(material.report.get("file"))
     seen = _page_range(file)
     total = read_number(file.get("totalPages"))
-    readable = read_number(report.get("effectivePages")) or total
     figures = [
         overview.build_views_figure(report),
         overview.build_funnel_figure(report),
@@ -115,8 +116,9 @@ def build_context(material: ReportInput) -> dict[str, Any]:
         "breakdowns": overview.list_breakdowns(report),
         "pages": pages.build_pages_section(material.pages, material.pictures, seen),
         "page_head": pages.TABLE_HEAD,
-        "sessions": people.list_sessions(report, readable, material.sessions_address),
+        "sessions": people.list_sessions(report, material.sessions_address, material.sessions),
         "shown": people.MAX_VISIBLE_ROWS,
+        "few": session.MAX_VISIBLE_UNCOUNTED,
         "contacts": people.build_contact_table(report),
         "recipients": people.list_recipient_links(report),
         "taps": people.list_taps(report),

@@ -1,11 +1,12 @@
 """The sections about readers: sessions, contacts, recipient links, and taps."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from docshare.contract.fields import is_uuid
-from docshare.report import charts, countries, words
+from docshare.report import charts, countries, strips, words
 from docshare.report.values import Row, clean_text, list_objects, read_instant, read_number, read_object
 
 MAX_VISIBLE_ROWS = 20  # visible lines; the others are collapsed
@@ -21,16 +22,30 @@ class DisplayTime:
 
 
 @dataclass(frozen=True)
+class FileFacts:
+    """The file of a session: the labels of its variants by UUID, its ``current`` version, its ``total`` pages, and
+    those that are ``readable`` now, for sessions that do not contain their own number."""
+
+    labels: dict[str, str]
+    current: int
+    total: int
+    readable: int
+
+
+@dataclass(frozen=True)
 class SessionEntry:
-    """One session: the reader (``known``: by name, email address, or recipient link), country and device, start,
-    duration, and pages; ``href``: address of its own page, if there is one."""
+    """One session: the reader (``known``: by name, email address, or recipient link; ``alias``: the pseudonym of a
+    known reader), country and device, start, duration, and pages, with the number of the page with most time
+    (``longest``) and a strip or a bar of all; ``href``: address of its own page, if there is one."""
 
     who: str
     known: bool
+    alias: str
     where: str
     started: DisplayTime | None
     time: str
     pages: str
+    longest: str
     bar: Markup
     tags: tuple[str, ...]
     href: str | None
@@ -71,40 +86,50 @@ def display_time(value: object) -> DisplayTime | None:
     return None if millis is None else DisplayTime(clean_text(value), words.format_date_time(millis))
 
 
-def list_sessions(report: Row, pages: int, address: str | None = None) -> list[SessionEntry] | None:
-    """Return the newest sessions; None if the plan does not include them. ``pages``: the number of pages for sessions
-    that do not contain their own; ``address``: see ``ReportInput.sessions_address``."""
+def list_sessions(
+    report: Row, address: str | None = None, rows: Sequence[Row] | None = None
+) -> list[SessionEntry] | None:
+    """Return the newest sessions; None if the plan does not include them. ``address`` and ``rows``: see
+    ``ReportInput.sessions_address`` and ``sessions``."""
     if "sessions" not in report:
         return None
-    labels, current = list_labels(report), read_number(read_object(report.get("file")).get("contentVersion"))
-    return [build_session(row, pages, labels, current, address) for row in list_objects(report["sessions"])]
+    file = read_file_facts(report)
+    found = list_objects(report["sessions"] if rows is None else list(rows))
+    return [build_session(row, file, address) for row in found]
 
 
-def list_labels(report: Row) -> dict[str, str]:
-    """Return the label of each variant in the report, by UUID."""
-    return {clean_text(row.get("uuid")): clean_text(row.get("label")) for row in list_objects(report.get("variants"))}
+def read_file_facts(report: Row) -> FileFacts:
+    """Return the facts in ``report`` that the rows of sessions need."""
+    file = read_object(report.get("file"))
+    total = read_number(file.get("totalPages"))
+    return FileFacts(
+        {clean_text(row.get("uuid")): clean_text(row.get("label")) for row in list_objects(report.get("variants"))},
+        read_number(file.get("contentVersion")),
+        total,
+        read_number(report.get("effectivePages")) or total,
+    )
 
 
-def build_session(
-    row: Row, pages: int, labels: dict[str, str], current: int, address: str | None = None
-) -> SessionEntry:
-    """Return one session. Parameters as in ``list_sessions``; ``current``: the current version of the document."""
+def build_session(row: Row, file: FileFacts, address: str | None = None) -> SessionEntry:
+    """Return one session. ``address``: see ``ReportInput.sessions_address``."""
     name, email = clean_text(row.get("name")), clean_text(row.get("email"))
     who = f"{name} ({email})" if name and email else name or email
-    label = labels.get(clean_text(row.get("variantUuid")), "")
-    seen, pages = read_number(row.get("pagesViewed")), read_number(row.get("shownPages")) or pages
+    label = file.labels.get(clean_text(row.get("variantUuid")), "")
+    seen, pages = read_number(row.get("pagesViewed")), read_number(row.get("shownPages")) or file.readable
+    pseudonym, longest = clean_text(row.get("pseudonym")), strips.find_longest_page(row)
     return SessionEntry(
-        # The recipient may have forwarded the link, so its label does not name the reader.
-        who or (f"Link of {label}" if label else "A reader"),
+        who or label or pseudonym or "A reader",
         bool(who or label),
+        pseudonym if who or label else "",
         describe_place(row),
         display_time(row.get("startedAt")),
         words.format_millis(read_number(row.get("totalTimeMs"))),
         f"{words.format_count(seen)} of {words.format_count(pages)}"
         if seen <= pages
         else words.format_plural(seen, "page"),
-        charts.draw_bar(min(seen * 100 / pages, 100.0) if pages else 0.0),
-        tuple(_list_tags(row if who or not label else {**row, "variantUuid": None}, labels, current)),
+        "" if longest is None else words.format_count(longest),
+        strips.draw_page_strip(row, file.total) or charts.draw_bar(min(seen * 100 / pages, 100.0) if pages else 0.0),
+        tuple(_list_tags(row, file, is_headed_by_label=bool(label and not who))),
         build_session_link(row, address),
     )
 
@@ -125,17 +150,19 @@ def build_session_link(row: Row, address: str | None) -> str | None:
     return f"{address}/{session}" if address and is_uuid(session) else None
 
 
-def _list_tags(row: Row, labels: dict[str, str], current: int) -> list[str]:
+def _list_tags(row: Row, file: FileFacts, *, is_headed_by_label: bool) -> list[str]:
     found = []
     if row.get("returning") is True:
         found.append("returning")
     if row.get("fromInvite") is True:
         found.append("invited")
     variant = clean_text(row.get("variantUuid"))
-    if variant:
-        found.append(f"link of {labels[variant]}" if labels.get(variant) else "recipient link")
+    if is_headed_by_label:
+        found.append("recipient's link")  # which the recipient may have forwarded
+    elif variant:
+        found.append(f"link of {file.labels[variant]}" if file.labels.get(variant) else "recipient link")
     version = read_number(row.get("contentVersion"))
-    if version and version != current:
+    if version and version != file.current:
         found.append(f"version {version}")
     return found
 

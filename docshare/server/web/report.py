@@ -112,7 +112,12 @@ def _gather_report_input(runtime: Runtime, caller: Caller, name: str) -> ReportI
         material = replace(material, pages=readership.pages_object(report.list_pages(runtime, caller, name)))
     if _is_on_plan(caller, "readership.sessions"):
         others = sessions.list_uncounted(runtime, caller, name, limit=_UNCOUNTED_SESSIONS)
-        material = replace(material, uncounted=[readership.uncounted_row(*row) for row in others])
+        newest = sessions.list_newest_with_pages(runtime, caller, name)
+        material = replace(
+            material,
+            sessions=[readership.session_stream_row(*row) for row in newest],
+            uncounted=[readership.uncounted_row(*row) for row in others],
+        )
     if _is_on_plan(caller, "readership.marks"):
         material = replace(
             material,

@@ -65,6 +65,7 @@ def session_object(row: SessionSummary) -> dict[str, Any]:
             "variantUuid": row.variant,
             "contentVersion": row.content_version,
             "shownPages": row.shown_pages,
+            "pseudonym": row.pseudonym,
         }
     )
 

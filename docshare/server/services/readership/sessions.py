@@ -47,6 +47,18 @@ def list_newest(rt: Runtime, file_id: int) -> list[SessionSummary]:
     return table.list_newest(rt.db, file_id, REPORT_SESSIONS)
 
 
+def list_newest_with_pages(rt: Runtime, caller: Caller, name: str) -> list[tuple[SessionSummary, list[PageRow]]]:
+    """Return the sessions of ``list_newest`` of the caller's file ``name``, each with its pages.
+
+    Raises as ``list_after``.
+    """
+    with rt.db.snapshot():
+        file = files.get_for_readership(rt, caller, name)
+        require_plan(caller.plan, "readership.sessions", "The stream of sessions")
+        found = table.list_newest_with_pages(rt.db, file.id, REPORT_SESSIONS)
+    return [(row, _parse_pages(json.loads(pages))) for row, pages in found]
+
+
 def list_after(
     rt: Runtime, caller: Caller, name: str, *, since: int, limit: int
 ) -> list[tuple[SessionSummary, list[PageRow]]]:

@@ -12,7 +12,8 @@ class SessionSummary(NamedTuple):
 
     ``id`` in the stream, None unless it was counted and has ended; ``email`` and ``name`` from its invitation, or as
     entered before it began; ``invite`` and ``variant`` the UUIDs of the invitation and of the variant it came
-    through; ``shown_pages`` how many pages its reader could see.
+    through; ``shown_pages`` how many pages its reader could see; ``pseudonym`` the name of its reader
+    within the file, as beside feedback if they left any.
     """
 
     id: int | None
@@ -30,6 +31,7 @@ class SessionSummary(NamedTuple):
     variant: str | None
     content_version: int
     shown_pages: int
+    pseudonym: str
 
 
 class PageRow(NamedTuple):
@@ -69,14 +71,20 @@ class SessionClassification(NamedTuple):
 
 _ROW = (
     "r.id, s.uuid, s.started_at, s.time_ms, s.pages_viewed, s.country, s.device, s.browser, s.came_back, "
-    "s.email, s.name, i.uuid, v.uuid, s.content_version, s.shown_pages"
+    "s.email, s.name, i.uuid, v.uuid, s.content_version, s.shown_pages, "
+    # Six digits of the salted key: with four, two of 300 readers would probably share a name.
+    "COALESCE(w.pseudonym, 'Reader ' || UPPER(SUBSTR(s.reader, 1, 6)))"
 )
 _CLASSIFICATION = ", ".join(f"s.{column}" for column in SessionClassification._fields).replace("s.klass", "s.class")
-_JOIN_SOURCES = "LEFT JOIN invites i ON i.id = s.invite_id LEFT JOIN variants v ON v.id = s.variant_id"
+_JOIN_SOURCES = (
+    "LEFT JOIN invites i ON i.id = s.invite_id LEFT JOIN variants v ON v.id = s.variant_id "
+    "LEFT JOIN viewers w ON w.id = s.viewer_id"
+)
 _FROM_COUNTED = (
     f"FROM session_rows r FIRST JOIN view_sessions s ON s.id = r.session_id {_JOIN_SOURCES} WHERE r.file_id = ?"
 )
-_NEWEST = f"SELECT {_ROW} {_FROM_COUNTED} ORDER BY r.started_at DESC, r.id DESC LIMIT ?"
+_ORDER_NEWEST = "ORDER BY r.started_at DESC, r.id DESC LIMIT ?"
+_NEWEST = f"SELECT {_ROW} {_FROM_COUNTED} {_ORDER_NEWEST}"
 _LAST_OF_EACH = """
 SELECT r.file_id, r.started_at, s.email, s.name, s.country
 FROM session_rows r FIRST JOIN view_sessions s ON s.id = r.session_id
@@ -89,6 +97,7 @@ _PAGES = (
     "(SELECT JSON_ARRAYAGG(JSON_ARRAY(page, time_ms, views, back_views) ORDER BY page) FROM "
     "(SELECT * FROM session_pages WHERE session_id = s.id ORDER BY page) pages)"
 )
+_NEWEST_WITH_PAGES = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} {_ORDER_NEWEST}"
 _AFTER = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND r.id > ? ORDER BY r.id LIMIT ?"
 _UNCOUNTED = (
     f"SELECT {_ROW}, s.class, s.reason FROM view_sessions s "  # noqa: S608 - columns from above
@@ -125,6 +134,11 @@ _BEACONS = (
 def list_newest(store: Store, file_id: int, limit: int) -> list[SessionSummary]:
     """Return the ``limit`` ended and counted sessions of a file that began last, newest first."""
     return [SessionSummary._make(found) for found in store.fetch_all(_NEWEST, (file_id, limit))]
+
+
+def list_newest_with_pages(store: Store, file_id: int, limit: int) -> list[tuple[SessionSummary, str]]:
+    """Return the sessions of ``list_newest``, each with its pages as JSON."""
+    return [(SessionSummary._make(row), pages) for *row, pages in store.fetch_all(_NEWEST_WITH_PAGES, (file_id, limit))]
 
 
 def map_last_readings(store: Store, file_ids: str) -> dict[int, LastReading]:
