@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from docshare.contract.fields import is_uuid
-from docshare.report import charts, countries, strips, words
+from docshare.report import charts, countries, periods, strips, words
 from docshare.report.values import Row, clean_text, list_objects, read_instant, read_number, read_object
 
 MAX_VISIBLE_ROWS = 20  # visible lines; the others are collapsed
@@ -61,11 +61,12 @@ class ContactTable:
 
 @dataclass(frozen=True)
 class RecipientLinkEntry:
-    """One variant: its label, its state, and its sessions."""
+    """One variant: its label, its state, its sessions, and their ``change`` since the range before."""
 
     label: str
     state: str
     sessions: str
+    change: str
     time: str
     bar: Markup
 
@@ -180,22 +181,32 @@ def build_contact_table(report: Row) -> ContactTable | None:
     return ContactTable(head, tuple(lines))
 
 
-def list_recipient_links(report: Row) -> list[RecipientLinkEntry] | None:
-    """Return the variants, those with most sessions first; None if the plan does not include them."""
+def list_recipient_links(report: Row, others: Row | None = None) -> list[RecipientLinkEntry] | None:
+    """Return the variants, those with most sessions first; None if the plan does not include them. ``others``: see
+    ``ReportInput.other_links``; they come last."""
     if "variants" not in report:
         return None
     rows = sorted(list_objects(report["variants"]), key=lambda row: -read_number(row.get("sessions")))
+    if rows and others is not None:
+        rows.append({**others, "label": "Share link and invitations"})
     highest = max((read_number(row.get("sessions")) for row in rows), default=0) or 1
     return [
         RecipientLinkEntry(
             clean_text(row.get("label")) or ("Label erased" if row.get("redacted") is True else "Without a label"),
             "revoked" if row.get("revoked") is True else "",
             words.format_count(read_number(row.get("sessions"))),
+            _describe_change(row),
             words.format_millis(read_number(row.get("avgTimeMs"))),
             charts.draw_bar(read_number(row.get("sessions")) * 100 / highest),
         )
         for row in rows
     ]
+
+
+def _describe_change(row: Row) -> str:
+    if "sessionsBefore" not in row:
+        return ""
+    return periods.describe_change(read_number(row.get("sessions")), read_number(row["sessionsBefore"]))
 
 
 def list_taps(report: Row) -> list[TapEntry] | None:

@@ -13,11 +13,13 @@ from markupsafe import Markup
 from docshare.contract.features import required_plan
 from docshare.contract.problems import Problem
 from docshare.contract.wire import drop_none, format_instant
-from docshare.report import ReportInput, Thumbnail, list_thumbnail_pages, render_report, render_session
+from docshare.report import ReportInput, ReportPeriod, Thumbnail, list_thumbnail_pages, render_report, render_session
 from docshare.server.api.represent import feedback as represent_feedback
 from docshare.server.api.represent import readership
 from docshare.server.http.views import current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
+from docshare.server.rules import day_range
+from docshare.server.rules.day_range import DayRange
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
@@ -36,12 +38,17 @@ blueprint = Blueprint("report", __name__)
 
 @blueprint.get("/readership/<name>")
 def page(name: str) -> Response:
-    """Show the report of the file ``name`` (UUID or short id), for its signed-in owner."""
+    """Show the report of the file ``name`` (UUID or short id), for its signed-in owner.
+
+    ``?range=`` selects a range of ``day_range.PRESETS``, ``?from=`` and ``?to=`` any other; invalid values are ignored.
+    """
     caller = sign_in.find_caller(current_runtime(), session_cookie())
     if caller is None:
-        return sign_in_return.ask_to_sign_in(request.path, "Only the owner of a document can see who has read it.")
+        return sign_in_return.ask_to_sign_in(
+            request.full_path.rstrip("?"), "Only the owner of a document can see who has read it."
+        )
     try:
-        material = _gather_report_input(current_runtime(), caller, name)
+        material = _gather_report_input(current_runtime(), caller, name, _read_days(current_runtime().clock()))
     except Problem:
         return problem_pages.render_problem_page(_unknown_link_problem())
     return _render_page(material, render_report(material))
@@ -97,22 +104,46 @@ def now(name: str) -> Response:
     return jsonify(drop_none({"activeReaders": found["summary"].get("activeReaders")}))
 
 
-def _gather_report_input(runtime: Runtime, caller: Caller, name: str) -> ReportInput:
+def _read_days(now: int) -> DayRange | None:
+    """Return the range that the query of the current request selects; None for all time."""
+    first, last = request.args.get("from", ""), request.args.get("to", "")
+    return day_range.find_preset(request.args.get("range", ""), now) or day_range.parse_days(first, last, now)
+
+
+def _describe_days(found: report.Report, days: DayRange | None) -> ReportPeriod | None:
+    if days is None:
+        return None
+    preset = request.args.get("range", "")
+    is_cut = found.previous is None
+    return ReportPeriod(
+        days.first,
+        days.last,
+        readership.previous_summary(found),
+        preset if preset in day_range.PRESETS else "",
+        report.MAX_RANGE_SESSIONS if is_cut else None,
+    )
+
+
+def _gather_report_input(runtime: Runtime, caller: Caller, name: str, days: DayRange | None) -> ReportInput:
     """Return all data of the file that the caller's plan includes. Raises what ``readership.report`` raises."""
-    found = _load_report(runtime, caller, name)
+    built = report.build_report(runtime, caller, name, days)
+    found = readership.report_object(runtime.config.base_url, built)
     file = found["file"]
     material = ReportInput(
         found,
         runtime.clock(),
         code=f"/api/files/{file['shortId']}/qr-code",
+        period=_describe_days(built, days),
+        other_links=readership.other_links_row(built),
+        report_address=_report_address(file),
         sessions_address=f"{_report_address(file)}/sessions",
         file_address=_file_address(file),
     )
     if _is_on_plan(caller, "readership.pages"):
-        material = replace(material, pages=readership.pages_object(report.list_pages(runtime, caller, name)))
+        material = replace(material, pages=readership.pages_object(report.list_pages(runtime, caller, name, days)))
     if _is_on_plan(caller, "readership.sessions"):
-        others = sessions.list_uncounted(runtime, caller, name, limit=_UNCOUNTED_SESSIONS)
-        newest = sessions.list_newest_with_pages(runtime, caller, name)
+        others = sessions.list_uncounted(runtime, caller, name, days, limit=_UNCOUNTED_SESSIONS)
+        newest = sessions.list_newest_with_pages(runtime, caller, name, days)
         material = replace(
             material,
             sessions=[readership.session_stream_row(*row) for row in newest],
