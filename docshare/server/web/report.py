@@ -18,14 +18,13 @@ from docshare.server.api.represent import feedback as represent_feedback
 from docshare.server.api.represent import readership
 from docshare.server.http.views import current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
-from docshare.server.rules import day_range
-from docshare.server.rules.day_range import DayRange
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.feedback import feedback
 from docshare.server.services.links import links
 from docshare.server.services.readership import report, sessions
+from docshare.server.services.readership.report import DayRange
 from docshare.server.web import problem_pages, sign_in_return
 from docshare.server.web.sign_in import session_cookie
 
@@ -40,7 +39,7 @@ blueprint = Blueprint("report", __name__)
 def page(name: str) -> Response:
     """Show the report of the file ``name`` (UUID or short id), for its signed-in owner.
 
-    ``?range=`` selects a range of ``day_range.PRESETS``, ``?from=`` and ``?to=`` any other; invalid values are ignored.
+    ``?range=`` selects a range of ``RANGE_PRESETS``, ``?from=`` and ``?to=`` any other; invalid values are ignored.
     """
     caller = sign_in.find_caller(current_runtime(), session_cookie())
     if caller is None:
@@ -48,7 +47,7 @@ def page(name: str) -> Response:
             request.full_path.rstrip("?"), "Only the owner of a document can see who has read it."
         )
     try:
-        material = _gather_report_input(current_runtime(), caller, name, _read_days(current_runtime().clock()))
+        material = _gather_report_input(current_runtime(), caller, name, _read_days(current_runtime()))
     except Problem:
         return problem_pages.render_problem_page(_unknown_link_problem())
     return _render_page(material, render_report(material))
@@ -104,10 +103,10 @@ def now(name: str) -> Response:
     return jsonify(drop_none({"activeReaders": found["summary"].get("activeReaders")}))
 
 
-def _read_days(now: int) -> DayRange | None:
+def _read_days(runtime: Runtime) -> DayRange | None:
     """Return the range that the query of the current request selects; None for all time."""
-    first, last = request.args.get("from", ""), request.args.get("to", "")
-    return day_range.find_preset(request.args.get("range", ""), now) or day_range.parse_days(first, last, now)
+    preset, first, last = (request.args.get(key, "") for key in ("range", "from", "to"))
+    return report.select_days(runtime, preset, first, last)
 
 
 def _describe_days(found: report.Report, days: DayRange | None) -> ReportPeriod | None:
@@ -119,7 +118,7 @@ def _describe_days(found: report.Report, days: DayRange | None) -> ReportPeriod 
         days.first,
         days.last,
         readership.previous_summary(found),
-        preset if preset in day_range.PRESETS else "",
+        preset if preset in report.RANGE_PRESETS else "",
         report.MAX_RANGE_SESSIONS if is_cut else None,
     )
 

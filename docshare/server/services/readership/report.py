@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 from docshare.contract.features import require_plan
 from docshare.contract.limits import ACTIVE_READER_MS, REPORT_CONTACTS, REPORT_REFERRERS
 from docshare.contract.plans import Plan
+from docshare.server.rules import day_range
 from docshare.server.rules import readership as rules
-from docshare.server.rules.day_range import ALL_TIME, DayRange
+from docshare.server.rules.day_range import ALL_TIME
+from docshare.server.rules.day_range import DayRange as DayRange
 from docshare.server.rules.page_window import PageWindow, resolve_window
 from docshare.server.rules.readership import FunnelStep
 from docshare.server.runtime import Runtime
@@ -35,6 +37,7 @@ from docshare.server.store.tables.rollups import ReadershipTotals
 from docshare.server.store.tables.sessions import ChosenSessions
 from docshare.server.store.tables.sharing import HotspotTaps
 
+RANGE_PRESETS = tuple(day_range.PRESETS)
 MAX_RANGE_SESSIONS = 20_000  # the newest ones of a range
 Counts = dict[str, int]
 """Label -> number of sessions, most first."""
@@ -132,6 +135,15 @@ class PageReaders(NamedTuple):
     views: int
     mean_ms: int
     back: int
+
+
+def select_days(rt: Runtime, preset: str, first: str, last: str) -> DayRange | None:
+    """Return the range ``preset`` of ``RANGE_PRESETS``, or else the one from ``first`` to ``last`` (``YYYY-MM-DD``).
+
+    None, for all time, if neither is valid.
+    """
+    now = rt.clock()
+    return day_range.find_preset(preset, now) or day_range.parse_days(first, last, now)
 
 
 def build_report(rt: Runtime, caller: Caller, name: str, days: DayRange | None = None) -> Report:

@@ -336,8 +336,7 @@ _SELECT_HOTSPOT = "SELECT id, page FROM hotspots WHERE file_id = ? AND uuid = ?"
 
 
 def count_hotspot_taps(store: Store, file_id: int, between: tuple[int, int]) -> list[HotspotTaps]:
-    """Return the taps ``between`` two instants (ms, the second excluded) on every hotspot of a file's existing pages,
-    by page."""
+    """Return the taps ``between`` two instants (ms) on every hotspot of a file's existing pages, by page."""
     return [HotspotTaps._make(found) for found in store.fetch_all(_SELECT_HOTSPOT_TAPS, (file_id, *between))]
 
 
