@@ -66,6 +66,7 @@ SESSIONS = Stream(
         "variantUuid",
         "contentVersion",
         "shownPages",
+        "pseudonym",
         "pages",
     ),
     frozenset({"country", "email", "name", "inviteUuid", "variantUuid"}),

@@ -7,10 +7,12 @@ templates escape it. Of docshare, it imports only the contract.
 
 from docshare.report.drawing import STATIC, ReportInput, is_empty, list_thumbnail_pages, render_report, render_session
 from docshare.report.pages import Thumbnail
+from docshare.report.periods import ReportPeriod
 
 __all__ = [
     "STATIC",
     "ReportInput",
+    "ReportPeriod",
     "Thumbnail",
     "is_empty",
     "list_thumbnail_pages",

@@ -10,8 +10,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from docshare.contract.plans import Plan
-from docshare.report import feedback, overview, pages, people, session, words
+from docshare.report import feedback, overview, pages, people, periods, session, words
 from docshare.report.pages import Thumbnail
+from docshare.report.periods import ReportPeriod
 from docshare.report.values import Row, clean_text, read_instant, read_number, read_object, read_web_address
 
 STATIC = Path(__file__).with_name("static")
@@ -31,8 +32,12 @@ class ReportInput:
     ``report``, ``pages``, ``marks``, ``annotations``, and ``feedback`` are the responses of readership,
     readership/pages, page-marks, annotations, and feedback; ``pictures``: thumbnails by page number; ``code``:
     address of the image of the QR code, or None; ``created_at``: time of creation in milliseconds; ``uncounted``: the
-    response of readership/sessions with ``counted=false``. ``sessions_address`` and ``file_address``: addresses of the
-    pages of single sessions and of the page of the file; a report outside the server has none.
+    response of readership/sessions with ``counted=false``; ``sessions``: counted sessions as in the stream, newest
+    first, instead of those of ``report``, which lack their pages. ``other_links``: the sessions through links that are
+    not variants, as a row of ``variants``. ``period``: the days that ``report``, ``pages``,
+    ``sessions`` and ``uncounted`` cover, None for all time. ``report_address``, ``sessions_address`` and
+    ``file_address``: addresses of this page, of the pages of single sessions and of the page of the file; a report
+    outside the server has none.
     """
 
     report: Row
@@ -44,6 +49,10 @@ class ReportInput:
     pictures: Mapping[int, Thumbnail] = field(default_factory=dict)
     code: str | None = None
     uncounted: Sequence[Row] = ()
+    sessions: Sequence[Row] | None = None
+    other_links: Row | None = None
+    period: ReportPeriod | None = None
+    report_address: str | None = None
     sessions_address: str | None = None
     file_address: str | None = None
 
@@ -51,6 +60,13 @@ class ReportInput:
     def name(self) -> str:
         """Return the name of the document."""
         return clean_text(read_object(self.report.get("file")).get("originalName")) or "Document"
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nobody has ever read the document."""
+        if self.period is None:
+            return is_empty(self.report)
+        return not read_number(read_object(self.report.get("file")).get("viewCount"))
 
     @property
     def created_text(self) -> str:
@@ -77,7 +93,7 @@ def render_template(name: str, values: Mapping[str, Any]) -> str:
 
 def list_thumbnail_pages(material: ReportInput) -> list[int]:
     """Return the numbers of the pages for which the report shows thumbnails, in order."""
-    read = None if is_empty(material.report) else material.pages
+    read = None if material.is_empty else material.pages
     leaves = pages.list_thumbnail_numbers(read, _page_range(read_object(material.report.get("file"))))
     return sorted(
         {*leaves, *feedback.list_proofed_numbers(material.marks, material.annotations)[: pages.MAX_THUMBNAILS]}
@@ -87,11 +103,11 @@ def list_thumbnail_pages(material: ReportInput) -> list[int]:
 def build_context(material: ReportInput) -> dict[str, Any]:
     """Return the variables of the templates."""
     report, file = material.report, read_object(material.report.get("file"))
+    period = material.period
     seen = _page_range(file)
     total = read_number(file.get("totalPages"))
-    readable = read_number(report.get("effectivePages")) or total
     figures = [
-        overview.build_views_figure(report),
+        overview.build_views_figure(report, "Views per day" if material.period else ""),
         overview.build_funnel_figure(report),
         overview.build_peak_times_figure(report),
     ]
@@ -103,9 +119,13 @@ def build_context(material: ReportInput) -> dict[str, Any]:
         "code": material.code,
         "state": _describe_state(file),
         "window": None if seen is None or file.get("pageRangeEmpty") else words.format_pages(*seen),
-        "empty": is_empty(report),
+        "empty": material.is_empty,
+        "ranges": periods.list_choices(material.report_address, period) if material.report_address else [],
+        "period": period,
+        "period_words": periods.describe_period(report, period) if period else "",
+        "report_address": material.report_address,
         "reading_now": overview.count_active_readers(report),
-        "tiles": overview.list_tiles(report),
+        "tiles": overview.list_tiles(report, period.previous if period else None),
         "views": views,
         "funnel": funnel,
         "peaks": peaks,
@@ -115,10 +135,11 @@ def build_context(material: ReportInput) -> dict[str, Any]:
         "breakdowns": overview.list_breakdowns(report),
         "pages": pages.build_pages_section(material.pages, material.pictures, seen),
         "page_head": pages.TABLE_HEAD,
-        "sessions": people.list_sessions(report, readable, material.sessions_address),
+        "sessions": people.list_sessions(report, material.sessions_address, material.sessions),
         "shown": people.MAX_VISIBLE_ROWS,
+        "few": session.MAX_VISIBLE_UNCOUNTED,
         "contacts": people.build_contact_table(report),
-        "recipients": people.list_recipient_links(report),
+        "recipients": people.list_recipient_links(report, material.other_links),
         "taps": people.list_taps(report),
         "proofs": feedback.list_proofed_pages(material.marks, material.annotations, material.pictures),
         "mark_totals": feedback.summarize_marks(material.marks),

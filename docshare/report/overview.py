@@ -1,13 +1,13 @@
 """The sections about the whole document: key figures, views over time, funnel, peak times, breakdowns."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from markupsafe import Markup
 
 from docshare.contract.rounding import round_half_up
-from docshare.report import charts, countries, words
+from docshare.report import charts, countries, periods, words
 from docshare.report.charts import ChartColumn, Figure
 from docshare.report.values import Row, clean_text, list_objects, read_number, read_object, read_percentage
 
@@ -31,12 +31,12 @@ _WEEKDAY_ORDER = (1, 2, 3, 4, 5, 6, 0)
 
 @dataclass(frozen=True)
 class Tile:
-    """One key figure: its name, its value, and a ``note`` below. ``live``: scripts keep it up to date."""
+    """One key figure: its name, its value, a ``note`` below, and its ``change`` since the range before."""
 
     name: str
     figure: str
     note: str = ""
-    live: bool = False
+    change: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,39 @@ class BreakdownSection:
     rest: tuple[BreakdownRow, ...]
 
 
-def list_tiles(report: Row) -> list[Tile]:
-    """Return the key figures that the plan includes."""
+# Name of a tile -> the key of its figure in the summary.
+_COMPARED_COUNTS = {
+    "Views": "totalViews",
+    "Visitors": "uniqueVisitors",
+    "Countries": "uniqueCountries",
+    "Downloads": "downloads",
+    "Page turns": "totalTurns",
+}
+
+
+def list_tiles(report: Row, previous: Row | None = None) -> list[Tile]:
+    """Return the key figures that the plan includes. ``previous``: the summary to compare them with."""
     summary = read_object(report.get("summary"))
+    found = _list_tiles(summary)
+    return found if previous is None else [_compare_tile(tile, summary, previous) for tile in found]
+
+
+def _compare_tile(tile: Tile, summary: Row, previous: Row) -> Tile:
+    if tile.name == "Average reading time":
+        key = "avgTimeMs"
+        change = periods.describe_time_change(read_number(summary.get(key)), read_number(previous.get(key)))
+    elif tile.name == "Pages seen":
+        key = "completionRate"
+        change = periods.describe_share_change(read_percentage(summary.get(key)), read_percentage(previous.get(key)))
+    elif tile.name in _COMPARED_COUNTS:
+        key = _COMPARED_COUNTS[tile.name]
+        change = periods.describe_change(read_number(summary.get(key)), read_number(previous.get(key)))
+    else:
+        return tile
+    return replace(tile, change=change)
+
+
+def _list_tiles(summary: Row) -> list[Tile]:
     found = [
         Tile("Views", words.format_count(read_number(summary.get("totalViews"))), _describe_sessions(summary)),
         Tile("Visitors", words.format_count(read_number(summary.get("uniqueVisitors"))), _describe_returning(summary)),
@@ -128,8 +158,9 @@ def count_active_readers(report: Row) -> int | None:
     return read_number(summary["activeReaders"]) if "activeReaders" in summary else None
 
 
-def build_views_figure(report: Row) -> Figure | None:
-    """Return the chart of views per day; None if the plan does not include it."""
+def build_views_figure(report: Row, title: str = "") -> Figure | None:
+    """Return the chart of views per day; None if the plan does not include it. ``title``: instead of its number of
+    days."""
     if "viewsOverTime" not in report:
         return None
     days = [
@@ -142,7 +173,7 @@ def build_views_figure(report: Row) -> Figure | None:
     scale = tuple(words.format_count(top * quarter // 4) for quarter in (4, 3, 2, 1, 0))
     chart = charts.draw_columns("views", "Views per day", insight, found, scale)
     lines = tuple((words.format_long_day(day), words.format_count(found)) for day, found in reversed(days))
-    return Figure("views", f"The last {len(days)} days", insight, chart, ("Day", "Views"), lines)
+    return Figure("views", title or f"The last {len(days)} days", insight, chart, ("Day", "Views"), lines)
 
 
 def _build_day_column(day: str, found: int, top: int, before: int, after: int) -> ChartColumn:

@@ -1,11 +1,12 @@
 """The sections about readers: sessions, contacts, recipient links, and taps."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from docshare.contract.fields import is_uuid
-from docshare.report import charts, countries, words
+from docshare.report import charts, countries, periods, strips, words
 from docshare.report.values import Row, clean_text, list_objects, read_instant, read_number, read_object
 
 MAX_VISIBLE_ROWS = 20  # visible lines; the others are collapsed
@@ -21,16 +22,30 @@ class DisplayTime:
 
 
 @dataclass(frozen=True)
+class FileFacts:
+    """The file of a session: the labels of its variants by UUID, its ``current`` version, its ``total`` pages, and
+    those that are ``readable`` now, for sessions that do not contain their own number."""
+
+    labels: dict[str, str]
+    current: int
+    total: int
+    readable: int
+
+
+@dataclass(frozen=True)
 class SessionEntry:
-    """One session: the reader (``known``: by name, email address, or recipient link), country and device, start,
-    duration, and pages; ``href``: address of its own page, if there is one."""
+    """One session: the reader (``known``: by name, email address, or recipient link; ``alias``: the pseudonym of a
+    known reader), country and device, start, duration, and pages, with the number of the page with most time
+    (``longest``) and a strip or a bar of all; ``href``: address of its own page, if there is one."""
 
     who: str
     known: bool
+    alias: str
     where: str
     started: DisplayTime | None
     time: str
     pages: str
+    longest: str
     bar: Markup
     tags: tuple[str, ...]
     href: str | None
@@ -46,11 +61,12 @@ class ContactTable:
 
 @dataclass(frozen=True)
 class RecipientLinkEntry:
-    """One variant: its label, its state, and its sessions."""
+    """One variant: its label, its state, its sessions, and their ``change`` since the range before."""
 
     label: str
     state: str
     sessions: str
+    change: str
     time: str
     bar: Markup
 
@@ -71,40 +87,50 @@ def display_time(value: object) -> DisplayTime | None:
     return None if millis is None else DisplayTime(clean_text(value), words.format_date_time(millis))
 
 
-def list_sessions(report: Row, pages: int, address: str | None = None) -> list[SessionEntry] | None:
-    """Return the newest sessions; None if the plan does not include them. ``pages``: the number of pages for sessions
-    that do not contain their own; ``address``: see ``ReportInput.sessions_address``."""
+def list_sessions(
+    report: Row, address: str | None = None, rows: Sequence[Row] | None = None
+) -> list[SessionEntry] | None:
+    """Return the newest sessions; None if the plan does not include them. ``address`` and ``rows``: see
+    ``ReportInput.sessions_address`` and ``sessions``."""
     if "sessions" not in report:
         return None
-    labels, current = list_labels(report), read_number(read_object(report.get("file")).get("contentVersion"))
-    return [build_session(row, pages, labels, current, address) for row in list_objects(report["sessions"])]
+    file = read_file_facts(report)
+    found = list_objects(report["sessions"] if rows is None else list(rows))
+    return [build_session(row, file, address) for row in found]
 
 
-def list_labels(report: Row) -> dict[str, str]:
-    """Return the label of each variant in the report, by UUID."""
-    return {clean_text(row.get("uuid")): clean_text(row.get("label")) for row in list_objects(report.get("variants"))}
+def read_file_facts(report: Row) -> FileFacts:
+    """Return the facts in ``report`` that the rows of sessions need."""
+    file = read_object(report.get("file"))
+    total = read_number(file.get("totalPages"))
+    return FileFacts(
+        {clean_text(row.get("uuid")): clean_text(row.get("label")) for row in list_objects(report.get("variants"))},
+        read_number(file.get("contentVersion")),
+        total,
+        read_number(report.get("effectivePages")) or total,
+    )
 
 
-def build_session(
-    row: Row, pages: int, labels: dict[str, str], current: int, address: str | None = None
-) -> SessionEntry:
-    """Return one session. Parameters as in ``list_sessions``; ``current``: the current version of the document."""
+def build_session(row: Row, file: FileFacts, address: str | None = None) -> SessionEntry:
+    """Return one session. ``address``: see ``ReportInput.sessions_address``."""
     name, email = clean_text(row.get("name")), clean_text(row.get("email"))
     who = f"{name} ({email})" if name and email else name or email
-    label = labels.get(clean_text(row.get("variantUuid")), "")
-    seen, pages = read_number(row.get("pagesViewed")), read_number(row.get("shownPages")) or pages
+    label = file.labels.get(clean_text(row.get("variantUuid")), "")
+    seen, pages = read_number(row.get("pagesViewed")), read_number(row.get("shownPages")) or file.readable
+    pseudonym, longest = clean_text(row.get("pseudonym")), strips.find_longest_page(row)
     return SessionEntry(
-        # The recipient may have forwarded the link, so its label does not name the reader.
-        who or (f"Link of {label}" if label else "A reader"),
+        who or label or pseudonym or "A reader",
         bool(who or label),
+        pseudonym if who or label else "",
         describe_place(row),
         display_time(row.get("startedAt")),
         words.format_millis(read_number(row.get("totalTimeMs"))),
         f"{words.format_count(seen)} of {words.format_count(pages)}"
         if seen <= pages
         else words.format_plural(seen, "page"),
-        charts.draw_bar(min(seen * 100 / pages, 100.0) if pages else 0.0),
-        tuple(_list_tags(row if who or not label else {**row, "variantUuid": None}, labels, current)),
+        "" if longest is None else words.format_count(longest),
+        strips.draw_page_strip(row, file.total) or charts.draw_bar(min(seen * 100 / pages, 100.0) if pages else 0.0),
+        tuple(_list_tags(row, file, is_headed_by_label=bool(label and not who))),
         build_session_link(row, address),
     )
 
@@ -125,17 +151,19 @@ def build_session_link(row: Row, address: str | None) -> str | None:
     return f"{address}/{session}" if address and is_uuid(session) else None
 
 
-def _list_tags(row: Row, labels: dict[str, str], current: int) -> list[str]:
+def _list_tags(row: Row, file: FileFacts, *, is_headed_by_label: bool) -> list[str]:
     found = []
     if row.get("returning") is True:
         found.append("returning")
     if row.get("fromInvite") is True:
         found.append("invited")
     variant = clean_text(row.get("variantUuid"))
-    if variant:
-        found.append(f"link of {labels[variant]}" if labels.get(variant) else "recipient link")
+    if is_headed_by_label:
+        found.append("recipient's link")  # which the recipient may have forwarded
+    elif variant:
+        found.append(f"link of {file.labels[variant]}" if file.labels.get(variant) else "recipient link")
     version = read_number(row.get("contentVersion"))
-    if version and version != current:
+    if version and version != file.current:
         found.append(f"version {version}")
     return found
 
@@ -153,22 +181,32 @@ def build_contact_table(report: Row) -> ContactTable | None:
     return ContactTable(head, tuple(lines))
 
 
-def list_recipient_links(report: Row) -> list[RecipientLinkEntry] | None:
-    """Return the variants, those with most sessions first; None if the plan does not include them."""
+def list_recipient_links(report: Row, others: Row | None = None) -> list[RecipientLinkEntry] | None:
+    """Return the variants, those with most sessions first; None if the plan does not include them. ``others``: see
+    ``ReportInput.other_links``; they come last."""
     if "variants" not in report:
         return None
     rows = sorted(list_objects(report["variants"]), key=lambda row: -read_number(row.get("sessions")))
+    if rows and others is not None:
+        rows.append({**others, "label": "Share link and invitations"})
     highest = max((read_number(row.get("sessions")) for row in rows), default=0) or 1
     return [
         RecipientLinkEntry(
             clean_text(row.get("label")) or ("Label erased" if row.get("redacted") is True else "Without a label"),
             "revoked" if row.get("revoked") is True else "",
             words.format_count(read_number(row.get("sessions"))),
+            _describe_change(row),
             words.format_millis(read_number(row.get("avgTimeMs"))),
             charts.draw_bar(read_number(row.get("sessions")) * 100 / highest),
         )
         for row in rows
     ]
+
+
+def _describe_change(row: Row) -> str:
+    if "sessionsBefore" not in row:
+        return ""
+    return periods.describe_change(read_number(row.get("sessions")), read_number(row["sessionsBefore"]))
 
 
 def list_taps(report: Row) -> list[TapEntry] | None:

@@ -1,11 +1,12 @@
 """One session page by page, and the list of sessions that were not counted."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
-from docshare.report import charts, people, words
+from docshare.report import charts, countries, people, words
 from docshare.report.people import DisplayTime
 from docshare.report.svg import described_svg, element, format_percent, tooltip
 from docshare.report.values import Row, clean_text, list_objects, read_number, read_object
@@ -19,6 +20,8 @@ _NOT_COUNTED = {
     "tool": "program",
     "prefetch": "loaded ahead",
 }
+MAX_VISIBLE_UNCOUNTED = 8  # the others are collapsed
+_MAYBE_PEOPLE = ("unconfirmed", "burst")
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def list_uncounted(rows: object, address: str | None) -> list[UncountedEntry]:
         UncountedEntry(
             _describe_class(row),
             clean_text(row.get("reason")),
-            people.describe_place(row),
+            " · ".join(filter(None, (_describe_person(row), people.describe_place(row)))),
             people.display_time(row.get("startedAt")),
             people.build_session_link(row, address),
         )
@@ -62,18 +65,17 @@ def build_session_context(session: Row, report: Row) -> dict[str, Any]:
 
     Parameters: ``session`` the response of ``readership/sessions/{sessionId}``, ``report`` that of ``readership``.
     """
-    file = read_object(report.get("file"))
-    total = read_number(file.get("totalPages"))
-    entry = people.build_session(session, total, people.list_labels(report), read_number(file.get("contentVersion")))
+    file = people.read_file_facts(report)
+    entry = people.build_session(session, file)
     pages = list_objects(session.get("pages"))
     return {
-        "name": clean_text(file.get("originalName")) or "Document",
+        "name": clean_text(read_object(report.get("file")).get("originalName")) or "Document",
         "session": entry,
         "is_counted": "countedAt" in session,
         "what": _describe_class(session),
         "why": clean_text(session.get("reason")),
         "is_open": "endedAt" not in session,
-        "facts": _list_facts(session, entry.pages),
+        "facts": _list_facts(session, entry.pages, file.labels),
         "strip": _draw_strip(pages),
         "lines": _list_lines(pages),
     }
@@ -84,18 +86,39 @@ def _describe_class(row: Row) -> str:
     return _NOT_COUNTED.get(klass, klass)
 
 
-def _list_facts(session: Row, pages: str) -> list[tuple[str, str]]:
+def _describe_person(row: Row) -> str:
+    """Return who it was, if the session may be that of a person."""
+    if clean_text(row.get("class")) not in _MAYBE_PEOPLE:
+        return ""
+    return clean_text(row.get("name")) or clean_text(row.get("email")) or clean_text(row.get("pseudonym"))
+
+
+def _list_facts(session: Row, pages: str, labels: Mapping[str, str]) -> list[tuple[str, str]]:
     turns = words.format_count(read_number(session.get("turns")))
     back = read_number(session.get("backTurns"))
     found = [
         ("Reading time", words.format_millis(read_number(session.get("totalTimeMs")))),
         ("Pages seen", pages),
         ("Page turns", f"{turns}, {words.format_count(back)} of them back" if back else turns),
+        (
+            "Device",
+            ", ".join(filter(None, (clean_text(session.get("deviceType")), clean_text(session.get("browser"))))),
+        ),
+        ("Country", countries.country_name(clean_text(session.get("country")))),
+        ("Link", _describe_link(session, labels)),
         ("Opened through", clean_text(session.get("source"))),
         ("Came from", clean_text(session.get("referrer"))),
         ("Layout", clean_text(session.get("viewerMode"))),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def _describe_link(session: Row, labels: Mapping[str, str]) -> str:
+    variant = clean_text(session.get("variantUuid"))
+    if variant:
+        label = labels.get(variant)
+        return f"Recipient link of {label}" if label else "Recipient link without a label"
+    return "Personal link of an invitation" if session.get("fromInvite") is True else "Share link of the file"
 
 
 def _list_lines(pages: list[Row]) -> list[PageLine]:

@@ -46,6 +46,11 @@ def format_date(millis: int) -> str:
     return f"{_format_short_date(when)} {when.year}"
 
 
+def format_day(when: date) -> str:
+    """Return ``3 Nov 2026``."""
+    return f"{_format_short_date(when)} {when.year}"
+
+
 def format_short_day(iso: str) -> str:
     """Return ``3 Nov`` for ``2026-11-03``; return anything but a date unchanged."""
     found = _parse_date(iso)

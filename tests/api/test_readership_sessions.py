@@ -48,6 +48,7 @@ def test_a_session_has_its_keys_in_order_and_omits_unknown_ones(world: World, up
         ("fromInvite", False),
         ("contentVersion", 1),
         ("shownPages", 3),
+        ("pseudonym", row["pseudonym"]),
     ]
 
 

@@ -51,7 +51,7 @@ def test_the_activity_feed_has_the_same_maximum_cursor_as_the_gate_stream() -> N
 def test_the_session_stream_has_the_expected_plan_cursor_and_keys() -> None:
     keys = (
         "id sessionId startedAt totalTimeMs pagesViewed country deviceType browser returning email name fromInvite "
-        "inviteUuid variantUuid contentVersion shownPages pages"
+        "inviteUuid variantUuid contentVersion shownPages pseudonym pages"
     )
     assert (SESSIONS.plan, SESSIONS.max_cursor, " ".join(SESSIONS.keys)) == (Plan.PRO, INT64, keys)
     assert SESSIONS.optional == {"country", "email", "name", "inviteUuid", "variantUuid"}

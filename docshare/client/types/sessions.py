@@ -23,6 +23,7 @@ class Session(TypedDict):
     variantUuid: NotRequired[str]
     contentVersion: int
     shownPages: int
+    pseudonym: str
 
 
 class SessionPageTime(TypedDict):

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from docshare.contract.features import required_plan
 from docshare.contract.problems import Problem
 from docshare.contract.wire import drop_none, format_instant
-from docshare.report import ReportInput, Thumbnail, list_thumbnail_pages, render_report, render_session
+from docshare.report import ReportInput, ReportPeriod, Thumbnail, list_thumbnail_pages, render_report, render_session
 from docshare.server.api.represent import feedback as represent_feedback
 from docshare.server.api.represent import readership
 from docshare.server.http.views import current_runtime
@@ -24,6 +24,7 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.feedback import feedback
 from docshare.server.services.links import links
 from docshare.server.services.readership import report, sessions
+from docshare.server.services.readership.report import DayRange
 from docshare.server.web import problem_pages, sign_in_return
 from docshare.server.web.sign_in import session_cookie
 
@@ -36,12 +37,17 @@ blueprint = Blueprint("report", __name__)
 
 @blueprint.get("/readership/<name>")
 def page(name: str) -> Response:
-    """Show the report of the file ``name`` (UUID or short id), for its signed-in owner."""
+    """Show the report of the file ``name`` (UUID or short id), for its signed-in owner.
+
+    ``?range=`` selects a range of ``RANGE_PRESETS``, ``?from=`` and ``?to=`` any other; invalid values are ignored.
+    """
     caller = sign_in.find_caller(current_runtime(), session_cookie())
     if caller is None:
-        return sign_in_return.ask_to_sign_in(request.path, "Only the owner of a document can see who has read it.")
+        return sign_in_return.ask_to_sign_in(
+            request.full_path.rstrip("?"), "Only the owner of a document can see who has read it."
+        )
     try:
-        material = _gather_report_input(current_runtime(), caller, name)
+        material = _gather_report_input(current_runtime(), caller, name, _read_days(current_runtime()))
     except Problem:
         return problem_pages.render_problem_page(_unknown_link_problem())
     return _render_page(material, render_report(material))
@@ -97,22 +103,51 @@ def now(name: str) -> Response:
     return jsonify(drop_none({"activeReaders": found["summary"].get("activeReaders")}))
 
 
-def _gather_report_input(runtime: Runtime, caller: Caller, name: str) -> ReportInput:
+def _read_days(runtime: Runtime) -> DayRange | None:
+    """Return the range that the query of the current request selects; None for all time."""
+    preset, first, last = (request.args.get(key, "") for key in ("range", "from", "to"))
+    return report.select_days(runtime, preset, first, last)
+
+
+def _describe_days(found: report.Report, days: DayRange | None) -> ReportPeriod | None:
+    if days is None:
+        return None
+    preset = request.args.get("range", "")
+    is_cut = found.previous is None
+    return ReportPeriod(
+        days.first,
+        days.last,
+        readership.previous_summary(found),
+        preset if preset in report.RANGE_PRESETS else "",
+        report.MAX_RANGE_SESSIONS if is_cut else None,
+    )
+
+
+def _gather_report_input(runtime: Runtime, caller: Caller, name: str, days: DayRange | None) -> ReportInput:
     """Return all data of the file that the caller's plan includes. Raises what ``readership.report`` raises."""
-    found = _load_report(runtime, caller, name)
+    built = report.build_report(runtime, caller, name, days)
+    found = readership.report_object(runtime.config.base_url, built)
     file = found["file"]
     material = ReportInput(
         found,
         runtime.clock(),
         code=f"/api/files/{file['shortId']}/qr-code",
+        period=_describe_days(built, days),
+        other_links=readership.other_links_row(built),
+        report_address=_report_address(file),
         sessions_address=f"{_report_address(file)}/sessions",
         file_address=_file_address(file),
     )
     if _is_on_plan(caller, "readership.pages"):
-        material = replace(material, pages=readership.pages_object(report.list_pages(runtime, caller, name)))
+        material = replace(material, pages=readership.pages_object(report.list_pages(runtime, caller, name, days)))
     if _is_on_plan(caller, "readership.sessions"):
-        others = sessions.list_uncounted(runtime, caller, name, limit=_UNCOUNTED_SESSIONS)
-        material = replace(material, uncounted=[readership.uncounted_row(*row) for row in others])
+        others = sessions.list_uncounted(runtime, caller, name, days, limit=_UNCOUNTED_SESSIONS)
+        newest = sessions.list_newest_with_pages(runtime, caller, name, days)
+        material = replace(
+            material,
+            sessions=[readership.session_stream_row(*row) for row in newest],
+            uncounted=[readership.uncounted_row(*row) for row in others],
+        )
     if _is_on_plan(caller, "readership.marks"):
         material = replace(
             material,

@@ -45,12 +45,12 @@ def format_number(value: float) -> str:
 
 def describe_reader(row: Row, labels: Labels) -> str:
     """Return the reader of a session if known: ``ann@example.com invited``, the name or email address that they
-    entered, or ``variant Ann Lee``, whose link anyone may have opened."""
+    entered, or ``variant Ann Lee``, whose link anyone may have opened; else the pseudonym, ``Reader 7F3A2C``."""
     known = row.get("name") or row.get("email")
     if known:
         return f"{known} invited" if row.get("fromInvite") is True else str(known)
     label = labels.get(str(row.get("variantUuid")))
-    return f"variant {label}" if label else ""
+    return f"variant {label}" if label else str(row.get("pseudonym") or "")
 
 
 def _describe_pages(row: Row) -> str:

@@ -8,7 +8,14 @@ from docshare.contract.limits import BEACON_RETENTION_MS, READER_SALT_MS
 from docshare.contract.plans import DAY, Plan
 from docshare.contract.wire import drop_none, format_instant
 from docshare.server.api.represent import resources
-from docshare.server.services.readership.report import Breakdown, PageReaders, ReaderDetails, Report, Summary
+from docshare.server.services.readership.report import (
+    Breakdown,
+    PageReaders,
+    ReaderDetails,
+    Report,
+    Summary,
+    VariantReaders,
+)
 from docshare.server.services.readership.sessions import BeaconRow, ExplainedSession, PageRow, SessionSummary
 from docshare.server.services.readership.visits import Visit, VisitPart
 
@@ -24,6 +31,16 @@ def report_object(base_url: str, found: Report) -> dict[str, Any]:
         **(_people_section(found.reader_details) if found.reader_details else {}),
     }
     return drop_none(_filter_by_plan(REPORT_SECTIONS, found, sections))
+
+
+def previous_summary(found: Report) -> dict[str, Any] | None:
+    """Return the summary of the range before that of the report, as in the report; None without one."""
+    return None if found.previous is None else _filter_by_plan(REPORT_SUMMARY, found, _summary_section(found.previous))
+
+
+def other_links_row(found: Report) -> dict[str, Any] | None:
+    """Return the sessions through links that are not variants, as a row of ``variants``; None below Pro."""
+    return None if found.reader_details is None else _variant_row(found.reader_details.other_links)
 
 
 def pages_object(rows: Sequence[PageReaders]) -> dict[str, Any]:
@@ -99,6 +116,7 @@ def session_object(row: SessionSummary) -> dict[str, Any]:
             "variantUuid": row.variant,
             "contentVersion": row.content_version,
             "shownPages": row.shown_pages,
+            "pseudonym": row.pseudonym,
         }
     )
 
@@ -181,19 +199,7 @@ def _people_section(found: ReaderDetails) -> dict[str, Any]:
             {"hotspotUuid": row.uuid, "page": row.page, "label": row.label, "count": row.taps} for row in found.hotspots
         ],
         "ctaTaps": found.cta_taps,
-        "variants": [
-            drop_none(
-                {
-                    "uuid": row.uuid,
-                    "label": row.label,
-                    "sessions": row.sessions,
-                    "avgTimeMs": row.mean_ms,
-                    "revoked": row.revoked_at is not None,
-                    "redacted": row.redacted_at is not None,
-                }
-            )
-            for row in found.variants
-        ],
+        "variants": [_variant_row(row) for row in found.variants],
         "contacts": [
             drop_none(
                 {
@@ -204,6 +210,20 @@ def _people_section(found: ReaderDetails) -> dict[str, Any]:
             for row in found.contacts
         ],
     }
+
+
+def _variant_row(row: VariantReaders) -> dict[str, Any]:
+    return drop_none(
+        {
+            "uuid": row.uuid,
+            "label": row.label,
+            "sessions": row.sessions,
+            "avgTimeMs": row.mean_ms,
+            "revoked": row.revoked_at is not None,
+            "redacted": row.redacted_at is not None,
+            "sessionsBefore": row.sessions_before,
+        }
+    )
 
 
 def _count_rows(counts: Mapping[str, int]) -> list[dict[str, Any]]:

@@ -3,17 +3,24 @@
 ``rollups`` updates the sums as sessions end, so a report costs the same few statements however often a file was read.
 Sessions that were not counted are not part of the sums; the report counts them separately, by class. A session that
 has not ended is only part of ``views`` and ``active``. Page numbers are those of the document, whatever readers see.
+
+The report of a range of days reads its sessions instead of the sums: at most ``MAX_RANGE_SESSIONS``, so that it stays
+fast.
 """
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from docshare.contract.features import require_plan
 from docshare.contract.limits import ACTIVE_READER_MS, REPORT_CONTACTS, REPORT_REFERRERS
 from docshare.contract.plans import Plan
+from docshare.server.rules import day_range
 from docshare.server.rules import readership as rules
+from docshare.server.rules.day_range import ALL_TIME
+from docshare.server.rules.day_range import DayRange as DayRange
 from docshare.server.rules.page_window import PageWindow, resolve_window
 from docshare.server.rules.readership import FunnelStep
 from docshare.server.runtime import Runtime
@@ -24,10 +31,14 @@ from docshare.server.services.readership import sessions as readership_sessions
 from docshare.server.services.readership.sessions import SessionSummary
 from docshare.server.store.tables import feed, rollups, sharing
 from docshare.server.store.tables import readers as reader_tables
+from docshare.server.store.tables import sessions as session_table
 from docshare.server.store.tables.feed import Contact
 from docshare.server.store.tables.rollups import ReadershipTotals
+from docshare.server.store.tables.sessions import ChosenSessions
 from docshare.server.store.tables.sharing import HotspotTaps
 
+RANGE_PRESETS = tuple(day_range.PRESETS)
+MAX_RANGE_SESSIONS = 20_000  # the newest ones of a range
 Counts = dict[str, int]
 """Label -> number of sessions, most first."""
 
@@ -77,7 +88,8 @@ class Breakdown:
 
 
 class VariantReaders(NamedTuple):
-    """The sessions of a variant; ``label`` is None if it has none or was redacted."""
+    """The sessions of a variant; ``label`` is None if it has none or was redacted; ``sessions_before``: those of the
+    previous range, None without a range."""
 
     uuid: str
     label: str | None
@@ -85,22 +97,27 @@ class VariantReaders(NamedTuple):
     mean_ms: int
     revoked_at: int | None
     redacted_at: int | None
+    sessions_before: int | None = None
 
 
 @dataclass(frozen=True)
 class ReaderDetails:
-    """The sections that require Pro; ``sessions``, ``variants`` and ``contacts`` newest first, ``hotspots`` by page."""
+    """The sections that require Pro; ``sessions``, ``variants`` and ``contacts`` newest first, ``hotspots`` by page.
+    ``other_links``: the sessions through all links that are not variants, without a UUID."""
 
     sessions: list[SessionSummary]
     hotspots: list[HotspotTaps]
     cta_taps: int
     variants: list[VariantReaders]
     contacts: list[Contact]
+    other_links: VariantReaders
 
 
 @dataclass(frozen=True)
 class Report:
-    """The report for one ``plan``; ``shown`` is the number of pages that readers see while a page range is active."""
+    """The report for one ``plan``; ``shown`` is the number of pages that readers see while a page range is active;
+    ``previous``: the totals of the range before, None without a range and for a range with more sessions than are
+    read."""
 
     plan: Plan
     file: FileRow
@@ -108,6 +125,7 @@ class Report:
     summary: Summary
     breakdown: Breakdown | None
     reader_details: ReaderDetails | None
+    previous: Summary | None = None
 
 
 class PageReaders(NamedTuple):
@@ -119,8 +137,18 @@ class PageReaders(NamedTuple):
     back: int
 
 
-def build_report(rt: Runtime, caller: Caller, name: str) -> Report:
-    """Return the report of the caller's file ``name`` (UUID or short id) with the sections of the caller's plan.
+def select_days(rt: Runtime, preset: str, first: str, last: str) -> DayRange | None:
+    """Return the range ``preset`` of ``RANGE_PRESETS``, or else the one from ``first`` to ``last`` (``YYYY-MM-DD``).
+
+    None, for all time, if neither is valid.
+    """
+    now = rt.clock()
+    return day_range.find_preset(preset, now) or day_range.parse_days(first, last, now)
+
+
+def build_report(rt: Runtime, caller: Caller, name: str, days: DayRange | None = None) -> Report:
+    """Return the report of the caller's file ``name`` (UUID or short id) with the sections of the caller's plan, over
+    all time or over the sessions that began on ``days``.
 
     Raises ``forbidden`` for another account's file, ``not_found``.
     """
@@ -130,34 +158,80 @@ def build_report(rt: Runtime, caller: Caller, name: str) -> Report:
         totals = rollups.get_totals(rt.db, file.id, now - ACTIVE_READER_MS)
         page_range = json.loads(file.settings).get("pageRange")
         shown = resolve_window(file.total_pages, page_range)
+        if days is not None:
+            return _build_range_report(rt, caller, file, shown if page_range else None, days, totals)
         return Report(
             plan=caller.plan,
             file=file,
             shown=shown.size if page_range else None,
-            summary=_build_summary(file, totals, _compute_median(rt, file.id, totals.sessions)),
+            summary=_build_summary(file.view_count, totals, _compute_median(rt, file.id, totals.sessions)),
             breakdown=_build_breakdown(rt, file.id, shown, totals.sessions, now) if caller.plan >= Plan.BASIC else None,
-            reader_details=_load_reader_details(rt, file.id) if caller.plan >= Plan.PRO else None,
+            reader_details=_load_reader_details(rt, file.id, totals) if caller.plan >= Plan.PRO else None,
         )
 
 
-def list_pages(rt: Runtime, caller: Caller, name: str) -> list[PageReaders]:
-    """Return how each page of the caller's file ``name`` was read, in order.
+def _build_range_report(
+    rt: Runtime, caller: Caller, file: FileRow, shown: PageWindow | None, days: DayRange, totals: ReadershipTotals
+) -> Report:
+    """Return the report over the sessions that began on ``days``. ``totals``: those of all time."""
+    chosen, before = _choose_sessions(file, days), _choose_sessions(file, days.previous)
+    summary, previous = _summarize_range(rt, chosen, totals), _summarize_range(rt, before, totals)
+    is_cut = MAX_RANGE_SESSIONS in (summary.sessions, previous.sessions)
+    window = shown or resolve_window(file.total_pages, None)
+    return Report(
+        plan=caller.plan,
+        file=file,
+        shown=shown.size if shown else None,
+        summary=summary,
+        breakdown=_build_range_breakdown(rt, chosen, window, summary, days) if caller.plan >= Plan.BASIC else None,
+        reader_details=_load_range_reader_details(rt, file.id, chosen, before) if caller.plan >= Plan.PRO else None,
+        previous=None if is_cut else previous,
+    )
+
+
+def _choose_sessions(file: FileRow, days: DayRange) -> ChosenSessions:
+    return ChosenSessions(file.id, *days.bounds, MAX_RANGE_SESSIONS)
+
+
+def _summarize_range(rt: Runtime, chosen: ChosenSessions, totals: ReadershipTotals) -> Summary:
+    found = session_table.get_range_totals(rt.db, chosen)
+    uncounted = session_table.count_range_uncounted(rt.db, chosen)
+    median = session_table.get_range_median_sum(rt.db, chosen, found.sessions) if found.sessions else (0, 0)
+    sums = {key: value for key, value in found._asdict().items() if key != "open"}
+    return _build_summary(
+        found.sessions + found.open,
+        ReadershipTotals(
+            **sums,
+            active=totals.active,
+            not_viewed=totals.not_viewed,
+            unconfirmed=uncounted.get("unconfirmed", 0),
+        ),
+        rules.rounded_mean(*median),
+    )
+
+
+def list_pages(rt: Runtime, caller: Caller, name: str, days: DayRange | None = None) -> list[PageReaders]:
+    """Return how each page of the caller's file ``name`` was read, in order, over all time or on ``days``.
 
     Raises ``forbidden`` for another account's file, ``not_found``, ``plan_required`` below Basic.
     """
     with rt.db.snapshot():
         file = files.get_for_readership(rt, caller, name)
         require_plan(caller.plan, "readership.pages", "The readership of single pages")
-        found = {
-            page: PageReaders(page, views, rules.rounded_mean(time_ms, views), back)
-            for page, time_ms, views, back in rollups.list_pages(rt.db, file.id, file.total_pages)
-        }
+        rows = (
+            rollups.list_pages(rt.db, file.id, file.total_pages)
+            if days is None
+            else session_table.list_range_pages(rt.db, _choose_sessions(file, days), file.total_pages)
+        )
+    found = {
+        page: PageReaders(page, views, rules.rounded_mean(time_ms, views), back) for page, time_ms, views, back in rows
+    }
     return [found.get(page) or PageReaders(page, 0, 0, 0) for page in range(1, file.total_pages + 1)]
 
 
-def _build_summary(file: FileRow, totals: ReadershipTotals, median_ms: int) -> Summary:
+def _build_summary(views: int, totals: ReadershipTotals, median_ms: int) -> Summary:
     return Summary(
-        views=file.view_count,
+        views=views,
         sessions=totals.sessions,
         visitors=totals.visitors,
         countries=totals.countries,
@@ -183,9 +257,30 @@ def _compute_median(rt: Runtime, file_id: int, sessions: int) -> int:
 
 def _build_breakdown(rt: Runtime, file_id: int, shown: PageWindow, sessions: int, now: int) -> Breakdown:
     days = rules.list_last_days(now)
+    tallies = _group_by_kind(rollups.list_tallies(rt.db, file_id, days[0]))
+    tallies["referrer"] = rollups.count_by_referrer(rt.db, file_id, REPORT_REFERRERS)
+    return _arrange_breakdown(tallies, days, shown, sessions)
+
+
+def _build_range_breakdown(
+    rt: Runtime, chosen: ChosenSessions, shown: PageWindow, summary: Summary, days: DayRange
+) -> Breakdown:
+    tallies = _group_by_kind(session_table.list_range_tallies(rt.db, chosen))
+    tallies["referrer"] = dict(list(tallies["referrer"].items())[:REPORT_REFERRERS])
+    tallies["uncounted"] = session_table.count_range_uncounted(rt.db, chosen)
+    return _arrange_breakdown(tallies, days.list_days(), shown, summary.sessions)
+
+
+def _group_by_kind(rows: Iterable[tuple[str, str, int]]) -> defaultdict[str, Counts]:
     tallies: defaultdict[str, Counts] = defaultdict(dict)
-    for kind, label, count in rollups.list_tallies(rt.db, file_id, days[0]):
+    for kind, label, count in rows:
         tallies[kind][label] = count
+    return tallies
+
+
+def _arrange_breakdown(
+    tallies: defaultdict[str, Counts], days: list[str], shown: PageWindow, sessions: int
+) -> Breakdown:
     furthest = {int(page): count for page, count in tallies["furthest"].items()}
     return Breakdown(
         days=[(day, tallies["day"].get(day, 0)) for day in days],
@@ -197,17 +292,51 @@ def _build_breakdown(rt: Runtime, file_id: int, shown: PageWindow, sessions: int
         sources=tallies["source"],
         viewer_modes=tallies["viewerMode"],
         uncounted=tallies["uncounted"],
-        referrers=rollups.count_by_referrer(rt.db, file_id, REPORT_REFERRERS),
+        referrers=tallies["referrer"],
     )
 
 
-def _load_reader_details(rt: Runtime, file_id: int) -> ReaderDetails:
+def _load_reader_details(rt: Runtime, file_id: int, totals: ReadershipTotals) -> ReaderDetails:
+    variants = sharing.list_variant_sessions(rt.db, file_id)
+    others = totals.sessions - sum(found[2] for found in variants)
+    others_ms = totals.time_ms - sum(found[3] for found in variants)
     return ReaderDetails(
         sessions=readership_sessions.list_newest(rt, file_id),
-        hotspots=sharing.count_hotspot_taps(rt.db, file_id),
-        cta_taps=reader_tables.count_cta_taps(rt.db, file_id),
-        variants=[_build_variant_readers(found) for found in sharing.list_variant_sessions(rt.db, file_id)],
+        hotspots=sharing.count_hotspot_taps(rt.db, file_id, ALL_TIME),
+        cta_taps=reader_tables.count_cta_taps(rt.db, file_id, ALL_TIME),
+        variants=[_build_variant_readers(found) for found in variants],
         contacts=feed.list_contacts(rt.db, file_id, REPORT_CONTACTS),
+        other_links=_build_variant_readers(("", None, others, others_ms, None, None)),
+    )
+
+
+def _load_range_reader_details(
+    rt: Runtime, file_id: int, chosen: ChosenSessions, before: ChosenSessions
+) -> ReaderDetails:
+    between = chosen.start_at, chosen.end_at
+    links = session_table.sum_range_by_link(rt.db, chosen)
+    links_before = session_table.sum_range_by_link(rt.db, before)
+
+    def build(uuid: str | None, label: str | None, revoked_at: int | None, redacted_at: int | None) -> VariantReaders:
+        sessions, time_ms = links.get(uuid, (0, 0))
+        mean_ms = rules.rounded_mean(time_ms, sessions)
+        sessions_before, _ = links_before.get(uuid, (0, 0))
+        return VariantReaders(uuid or "", label, sessions, mean_ms, revoked_at, redacted_at, sessions_before)
+
+    return ReaderDetails(
+        sessions=[],  # the page lists them with their pages
+        hotspots=sharing.count_hotspot_taps(rt.db, file_id, between),
+        cta_taps=reader_tables.count_cta_taps(rt.db, file_id, between),
+        variants=[
+            build(uuid, label, revoked_at, redacted_at)
+            for uuid, label, _, _, revoked_at, redacted_at in sharing.list_variant_sessions(rt.db, file_id)
+        ],
+        contacts=[
+            each
+            for each in feed.list_contacts(rt.db, file_id, REPORT_CONTACTS)
+            if between[0] <= each.created_at < between[1]
+        ],
+        other_links=build(None, None, None, None),
     )
 
 

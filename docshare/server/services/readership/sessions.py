@@ -14,6 +14,7 @@ from docshare.contract.fields import is_uuid
 from docshare.contract.limits import REPORT_SESSIONS, UNCOUNTED_RETENTION_MS
 from docshare.contract.problems import Problem
 from docshare.server.rules import reading
+from docshare.server.rules.day_range import ALL_TIME, DayRange
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
@@ -47,6 +48,27 @@ def list_newest(rt: Runtime, file_id: int) -> list[SessionSummary]:
     return table.list_newest(rt.db, file_id, REPORT_SESSIONS)
 
 
+def list_newest_with_pages(
+    rt: Runtime,
+    caller: Caller,
+    name: str,
+    days: DayRange | None = None,
+    *,
+    limit: int = REPORT_SESSIONS,
+    offset: int = 0,
+) -> list[tuple[SessionSummary, list[PageRow]]]:
+    """Return the counted sessions of the caller's file ``name`` that began on ``days``, newest first, with their pages.
+
+    At most ``limit``, without the first ``offset``. Raises as ``list_after``.
+    """
+    between = ALL_TIME if days is None else days.bounds
+    with rt.db.snapshot():
+        file = files.get_for_readership(rt, caller, name)
+        require_plan(caller.plan, "readership.sessions", "The stream of sessions")
+        found = table.list_newest_with_pages(rt.db, file.id, between, limit, offset)
+    return [(row, _parse_pages(json.loads(pages))) for row, pages in found]
+
+
 def list_after(
     rt: Runtime, caller: Caller, name: str, *, since: int, limit: int
 ) -> list[tuple[SessionSummary, list[PageRow]]]:
@@ -62,16 +84,18 @@ def list_after(
     return [(row, _parse_pages(json.loads(pages))) for row, pages in found]
 
 
-def list_uncounted(rt: Runtime, caller: Caller, name: str, *, limit: int) -> list[tuple[SessionSummary, str, str]]:
-    """Return the newest ``limit`` ended sessions of the caller's file ``name`` that were not counted, with class and
-    reason.
+def list_uncounted(
+    rt: Runtime, caller: Caller, name: str, days: DayRange | None = None, *, limit: int
+) -> list[tuple[SessionSummary, str, str]]:
+    """Return the newest ``limit`` ended sessions of the caller's file ``name`` that were not counted and began on
+    ``days``, with class and reason.
 
     Raises as ``list_after``.
     """
     with rt.db.snapshot():
         file = files.get_for_readership(rt, caller, name)
         require_plan(caller.plan, "readership.sessions", "The stream of sessions")
-        return table.list_uncounted(rt.db, file.id, limit)
+        return table.list_uncounted(rt.db, file.id, ALL_TIME if days is None else days.bounds, limit)
 
 
 def explain_session(rt: Runtime, caller: Caller, name: str, session: str) -> ExplainedSession:

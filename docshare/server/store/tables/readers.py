@@ -183,7 +183,9 @@ _INSERT_VIEWER = (
     "INSERT INTO viewers (digest, file_id, variant_id, invite_id, pseudonym, email, name, created_at) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
-_COUNT_CTA_TAPS = "SELECT COUNT(*) FROM taps WHERE file_id = ? AND hotspot_id IS NULL"
+_COUNT_CTA_TAPS = (
+    "SELECT COUNT(*) FROM taps WHERE file_id = ? AND hotspot_id IS NULL AND tapped_at >= ? AND tapped_at < ?"
+)
 _COUNT_FEEDBACK = "SELECT COUNT(*) FILTER (WHERE viewer_id = ?), COUNT(*) FROM {} WHERE file_id = ?"
 _DELETE_FEEDBACK = "DELETE FROM {} WHERE uuid = ? AND viewer_id = ?"
 _MARK_PROOFED = "UPDATE viewers SET proofed_at = ? WHERE id = ? AND proofed_at IS NULL"
@@ -234,9 +236,9 @@ def insert_tap(store: Store, file_id: int, hotspot_id: int | None, now: int) -> 
     store.execute(_INSERT_TAP, (file_id, hotspot_id, now))
 
 
-def count_cta_taps(store: Store, file_id: int) -> int:
-    """Return the number of taps on the call to action of a file."""
-    ((count,),) = store.fetch_all(_COUNT_CTA_TAPS, (file_id,))
+def count_cta_taps(store: Store, file_id: int, between: tuple[int, int]) -> int:
+    """Return the number of taps on the call to action of a file ``between`` two instants (ms, the second excluded)."""
+    ((count,),) = store.fetch_all(_COUNT_CTA_TAPS, (file_id, *between))
     return int(count)
 
 

@@ -12,7 +12,8 @@ class SessionSummary(NamedTuple):
 
     ``id`` in the stream, None unless it was counted and has ended; ``email`` and ``name`` from its invitation, or as
     entered before it began; ``invite`` and ``variant`` the UUIDs of the invitation and of the variant it came
-    through; ``shown_pages`` how many pages its reader could see.
+    through; ``shown_pages`` how many pages its reader could see; ``pseudonym`` the name of its reader
+    within the file, as beside feedback if they left any.
     """
 
     id: int | None
@@ -30,6 +31,7 @@ class SessionSummary(NamedTuple):
     variant: str | None
     content_version: int
     shown_pages: int
+    pseudonym: str
 
 
 class PageRow(NamedTuple):
@@ -69,14 +71,20 @@ class SessionClassification(NamedTuple):
 
 _ROW = (
     "r.id, s.uuid, s.started_at, s.time_ms, s.pages_viewed, s.country, s.device, s.browser, s.came_back, "
-    "s.email, s.name, i.uuid, v.uuid, s.content_version, s.shown_pages"
+    "s.email, s.name, i.uuid, v.uuid, s.content_version, s.shown_pages, "
+    # Six digits of the salted key: with four, two of 300 readers would probably share a name.
+    "COALESCE(w.pseudonym, 'Reader ' || UPPER(SUBSTR(s.reader, 1, 6)))"
 )
 _CLASSIFICATION = ", ".join(f"s.{column}" for column in SessionClassification._fields).replace("s.klass", "s.class")
-_JOIN_SOURCES = "LEFT JOIN invites i ON i.id = s.invite_id LEFT JOIN variants v ON v.id = s.variant_id"
+_JOIN_SOURCES = (
+    "LEFT JOIN invites i ON i.id = s.invite_id LEFT JOIN variants v ON v.id = s.variant_id "
+    "LEFT JOIN viewers w ON w.id = s.viewer_id"
+)
 _FROM_COUNTED = (
     f"FROM session_rows r FIRST JOIN view_sessions s ON s.id = r.session_id {_JOIN_SOURCES} WHERE r.file_id = ?"
 )
-_NEWEST = f"SELECT {_ROW} {_FROM_COUNTED} ORDER BY r.started_at DESC, r.id DESC LIMIT ?"
+_ORDER_NEWEST = "ORDER BY r.started_at DESC, r.id DESC LIMIT ?"
+_NEWEST = f"SELECT {_ROW} {_FROM_COUNTED} {_ORDER_NEWEST}"
 _LAST_OF_EACH = """
 SELECT r.file_id, r.started_at, s.email, s.name, s.country
 FROM session_rows r FIRST JOIN view_sessions s ON s.id = r.session_id
@@ -89,12 +97,14 @@ _PAGES = (
     "(SELECT JSON_ARRAYAGG(JSON_ARRAY(page, time_ms, views, back_views) ORDER BY page) FROM "
     "(SELECT * FROM session_pages WHERE session_id = s.id ORDER BY page) pages)"
 )
+_BETWEEN = "r.started_at >= ? AND r.started_at < ?"
+_NEWEST_WITH_PAGES = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND {_BETWEEN} {_ORDER_NEWEST} OFFSET ?"
 _AFTER = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND r.id > ? ORDER BY r.id LIMIT ?"
 _UNCOUNTED = (
     f"SELECT {_ROW}, s.class, s.reason FROM view_sessions s "  # noqa: S608 - columns from above
     f"LEFT JOIN session_rows r ON r.session_id = s.id {_JOIN_SOURCES} "
-    "WHERE s.file_id = ? AND s.counted_at IS NULL AND s.ended_at IS NOT NULL AND s.class <> 'declined' "
-    "ORDER BY s.id DESC LIMIT ?"
+    "WHERE s.file_id = ?1 AND s.counted_at IS NULL AND s.ended_at IS NOT NULL AND s.class <> 'declined' "
+    "AND s.started_at >= ?2 AND s.started_at < ?3 ORDER BY s.id DESC LIMIT ?4"
 )
 _ONE = (
     f"SELECT s.id, {_ROW}, {_CLASSIFICATION} FROM view_sessions s "  # noqa: S608 - columns from above
@@ -128,6 +138,15 @@ def list_newest(store: Store, file_id: int, limit: int) -> list[SessionSummary]:
     return [SessionSummary._make(found) for found in store.fetch_all(_NEWEST, (file_id, limit))]
 
 
+def list_newest_with_pages(
+    store: Store, file_id: int, between: tuple[int, int], limit: int, offset: int
+) -> list[tuple[SessionSummary, str]]:
+    """Return up to ``limit`` ended and counted sessions that began ``between`` two instants (ms, the second excluded),
+    each with its pages as JSON; newest first, without the first ``offset``."""
+    found = store.fetch_all(_NEWEST_WITH_PAGES, (file_id, *between, limit, offset))
+    return [(SessionSummary._make(row), pages) for *row, pages in found]
+
+
 def map_last_readings(store: Store, file_ids: str) -> dict[int, LastReading]:
     """Return the last reading of each of the files ``file_ids`` (JSON) that was read, by file."""
     return {found[0]: LastReading._make(found[1:]) for found in store.fetch_all(_LAST_OF_EACH, (file_ids,))}
@@ -138,9 +157,12 @@ def list_after(store: Store, file_id: int, since: int, limit: int) -> list[tuple
     return [(SessionSummary._make(row), pages) for *row, pages in store.fetch_all(_AFTER, (file_id, since, limit))]
 
 
-def list_uncounted(store: Store, file_id: int, limit: int) -> list[tuple[SessionSummary, str, str]]:
-    """Return the newest ``limit`` ended sessions that were not counted, each with its class and its reason."""
-    found = store.fetch_all(_UNCOUNTED, (file_id, limit))
+def list_uncounted(
+    store: Store, file_id: int, between: tuple[int, int], limit: int
+) -> list[tuple[SessionSummary, str, str]]:
+    """Return the newest ``limit`` ended sessions that were not counted and began ``between`` two instants, each with
+    its class and its reason."""
+    found = store.fetch_all(_UNCOUNTED, (file_id, *between, limit))
     return [(SessionSummary._make(row), klass, reason) for *row, klass, reason in found]
 
 
@@ -161,3 +183,109 @@ def list_pages(store: Store, session_id: int, *, is_open: bool) -> list[PageRow]
 def list_beacons(store: Store, session_id: int, now: int) -> list[tuple[Any, ...]]:
     """Return ``(seq, received_at, body, accepted)`` of the beacons that are kept at ``now``, in order."""
     return store.fetch_all(_BEACONS, (session_id, now))
+
+
+# Sums over the sessions of a range. Unlike the sums of all time they read the sessions, so their number is limited.
+_CHOSEN = (
+    "WITH chosen AS (SELECT session_id, time_ms FROM session_rows WHERE file_id = ?1 AND started_at >= ?2 "
+    "AND started_at < ?3 ORDER BY started_at DESC, id DESC LIMIT ?4)"
+)
+_OF_CHOSEN = "FROM chosen c FIRST JOIN view_sessions s ON s.id = c.session_id"
+_RANGE_TOTALS = f"""
+{_CHOSEN} SELECT COUNT(*), COALESCE(SUM(s.came_back), 0), COUNT(DISTINCT s.reader), COALESCE(SUM(s.time_ms), 0),
+    COALESCE(SUM(s.turns), 0), COALESCE(SUM(s.back_turns), 0),
+    COALESCE(SUM(s.pages_viewed * 1000000 / GREATEST(s.shown_pages, 1)), 0), COUNT(DISTINCT s.country),
+    (SELECT COUNT(*) FROM download_rows WHERE file_id = ?1 AND read_at >= ?2 AND read_at < ?3),
+    (SELECT COUNT(*) FROM view_sessions WHERE ended_at IS NULL AND NOINDEX(file_id) = ?1 AND counted_at IS NOT NULL
+        AND started_at >= ?2 AND started_at < ?3)
+{_OF_CHOSEN}
+"""  # noqa: S608 - from above
+_RANGE_MEDIAN = f"""
+{_CHOSEN} SELECT SUM(time_ms), COUNT(*) FROM (SELECT time_ms FROM chosen ORDER BY time_ms LIMIT ?5 OFFSET ?6) middle
+"""  # noqa: S608 - from above
+_RANGE_LABELS = (
+    "'country', s.country, 'device', s.device, 'browser', s.browser, 'source', s.source, 'referrer', s.referrer, "
+    "'viewerMode', s.viewer_mode, 'furthest', s.furthest_page, "
+)
+_RANGE_TALLIES = Statement(
+    sqlite=f"{_CHOSEN} SELECT t.key, CAST(t.value AS TEXT), COUNT(*) "  # noqa: S608 - fixed
+    "FROM chosen c CROSS JOIN view_sessions s ON s.id = c.session_id, "
+    f"json_each(json_object({_RANGE_LABELS}"
+    "'day', strftime('%Y-%m-%d', s.started_at / 1000, 'unixepoch'), "
+    "'hour', strftime('%w %H', s.started_at / 1000, 'unixepoch'))) t "
+    "WHERE t.value IS NOT NULL GROUP BY 1, 2 ORDER BY 3 DESC, 2",
+    postgresql=f"{_CHOSEN} SELECT t.key, t.value, COUNT(*) FROM chosen c JOIN "  # noqa: S608 - fixed
+    "(SELECT *, to_timestamp(started_at / 1000) AT TIME ZONE 'UTC' AS started FROM view_sessions) s "
+    f"ON s.id = c.session_id CROSS JOIN jsonb_each_text(jsonb_build_object({_RANGE_LABELS}"
+    "'day', to_char(s.started, 'YYYY-MM-DD'), 'hour', extract(dow FROM s.started) || to_char(s.started, ' HH24'))) t "
+    "WHERE t.value IS NOT NULL GROUP BY 1, 2 ORDER BY 3 DESC, 2",
+)
+_RANGE_UNCOUNTED = """
+SELECT class, COUNT(*) FROM view_sessions WHERE file_id = ? AND counted_at IS NULL AND ended_at IS NOT NULL
+    AND started_at >= ? AND started_at < ? GROUP BY class ORDER BY 2 DESC, 1
+"""
+_RANGE_PAGES = f"""
+{_CHOSEN} SELECT p.page, SUM(p.time_ms), SUM(p.views), SUM(p.back_views)
+FROM chosen c FIRST JOIN session_pages p ON p.session_id = c.session_id WHERE p.page <= ?5 GROUP BY p.page
+"""  # noqa: S608 - from above
+_RANGE_LINKS = f"""
+{_CHOSEN} SELECT v.uuid, COUNT(*), SUM(s.time_ms) {_OF_CHOSEN} LEFT JOIN variants v ON v.id = s.variant_id
+GROUP BY v.uuid
+"""
+
+
+class ChosenSessions(NamedTuple):
+    """The newest ``limit`` ended and counted sessions of a file that began from ``start_at`` until before ``end_at``
+    (ms)."""
+
+    file_id: int
+    start_at: int
+    end_at: int
+    limit: int
+
+
+class RangeTotals(NamedTuple):
+    """Sums over chosen sessions: times in ms, ``completion`` in millionths; ``open`` sessions have not ended."""
+
+    sessions: int
+    came_back: int
+    visitors: int
+    time_ms: int
+    turns: int
+    back_turns: int
+    completion: int
+    countries: int
+    downloads: int
+    open: int
+
+
+def get_range_totals(store: Store, chosen: ChosenSessions) -> RangeTotals:
+    """Return the totals of ``chosen``."""
+    return RangeTotals._make(map(int, store.fetch_all(_RANGE_TOTALS, chosen)[0]))
+
+
+def get_range_median_sum(store: Store, chosen: ChosenSessions, sessions: int) -> tuple[int, int]:
+    """Return the sum and the number (1 or 2) of the middle times of ``chosen``, which are ``sessions`` > 0."""
+    ((total, count),) = store.fetch_all(_RANGE_MEDIAN, (*chosen, 2 - sessions % 2, (sessions - 1) // 2))
+    return int(total), count
+
+
+def list_range_tallies(store: Store, chosen: ChosenSessions) -> list[tuple[str, str, int]]:
+    """Return ``(kind, label, sessions)`` of ``chosen``, most sessions first."""
+    return [(found[0], found[1], found[2]) for found in store.fetch_all(_RANGE_TALLIES, chosen)]
+
+
+def count_range_uncounted(store: Store, chosen: ChosenSessions) -> dict[str, int]:
+    """Return the number of sessions of the range that were not counted, by class, most first."""
+    return {found[0]: found[1] for found in store.fetch_all(_RANGE_UNCOUNTED, chosen[:3])}
+
+
+def list_range_pages(store: Store, chosen: ChosenSessions, total_pages: int) -> list[tuple[int, int, int, int]]:
+    """Return ``(page, time_ms, views, back_views)`` of the pages read in ``chosen``, up to ``total_pages``."""
+    found = store.fetch_all(_RANGE_PAGES, (*chosen, total_pages))
+    return [(page, int(time_ms), int(views), int(back)) for page, time_ms, views, back in found]
+
+
+def sum_range_by_link(store: Store, chosen: ChosenSessions) -> dict[str | None, tuple[int, int]]:
+    """Return the sessions and the time (ms) of ``chosen`` by variant UUID; None is every other link."""
+    return {uuid: (sessions, int(time_ms)) for uuid, sessions, time_ms in store.fetch_all(_RANGE_LINKS, chosen)}

@@ -323,8 +323,9 @@ class HotspotTaps(NamedTuple):
 
 
 _SELECT_HOTSPOT_TAPS = """
-SELECT h.uuid, h.page, h.label, (SELECT COUNT(*) FROM taps t WHERE t.hotspot_id = h.id)
-FROM hotspots h JOIN files f ON f.id = h.file_id WHERE h.file_id = ? AND h.page <= f.total_pages ORDER BY h.page, h.id
+SELECT h.uuid, h.page, h.label, (SELECT COUNT(*) FROM taps t WHERE t.hotspot_id = h.id
+    AND t.tapped_at >= ?2 AND t.tapped_at < ?3)
+FROM hotspots h JOIN files f ON f.id = h.file_id WHERE h.file_id = ?1 AND h.page <= f.total_pages ORDER BY h.page, h.id
 """
 _SELECT_VARIANT_SESSIONS = """
 SELECT v.uuid, v.label, COALESCE(t.sessions, 0), COALESCE(t.time_ms, 0), v.revoked_at, v.redacted_at
@@ -334,9 +335,9 @@ _IS_VARIANT_ACTIVE = "SELECT 1 FROM variants WHERE id = ? AND revoked_at IS NULL
 _SELECT_HOTSPOT = "SELECT id, page FROM hotspots WHERE file_id = ? AND uuid = ?"
 
 
-def count_hotspot_taps(store: Store, file_id: int) -> list[HotspotTaps]:
-    """Return the taps on every hotspot of a file's existing pages, by page."""
-    return [HotspotTaps._make(found) for found in store.fetch_all(_SELECT_HOTSPOT_TAPS, (file_id,))]
+def count_hotspot_taps(store: Store, file_id: int, between: tuple[int, int]) -> list[HotspotTaps]:
+    """Return the taps ``between`` two instants (ms) on every hotspot of a file's existing pages, by page."""
+    return [HotspotTaps._make(found) for found in store.fetch_all(_SELECT_HOTSPOT_TAPS, (file_id, *between))]
 
 
 def list_variant_sessions(store: Store, file_id: int) -> list[tuple[Any, ...]]:
