@@ -75,6 +75,9 @@ def visit_everything(world: World, name: str, asset_id: str) -> Iterator[tuple[s
         yield "GET", f"/{name}", base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
         for beacon in (reader.build_beacon(), reader.build_beacon(seq=7, part=3)):
             yield "POST", reader.facts["beaconUrl"], get_visible_bytes(reader.send_beacon(beacon))
+        visit = world.http.post(f"{reader.facts['base']}/visit", json={"token": reader.token})
+        assert visit.status_code == 200
+        yield "POST", f"{reader.facts['base']}/visit", get_visible_bytes(visit)
         mark = reader.facts["version"]
         for page_number in (1, 2, 3):
             images = (
