@@ -17,7 +17,7 @@ from tests.support.postgresql import make_store
 
 COMPLETE_STATEMENT = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 # Prefixes of statements that functions complete.
-STATEMENT_PREFIXES = {"rollups._INTO_TALLIES", "viewing._INTO_PAGES"}
+STATEMENT_PREFIXES = {"rollups._INTO_TALLIES", "sessions._CHOSEN", "viewing._INTO_PAGES"}
 
 
 def iterate_statements() -> Iterator[tuple[str, str | Statement]]:
