@@ -1,0 +1,49 @@
+"""The preview of an appearance that is not saved yet, in a real browser."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.owner.conftest import PHONE_OPTIONS, WINDOWS, sign_in_to_library, upload
+from tests.support.axe import find_serious_violations
+from tests.support.browser import visitor
+from tests.support.server_process import ServerProcess
+
+
+@pytest.mark.parametrize("window", WINDOWS, ids=["desktop", "dark", "phone"])
+def test_the_preview_follows_the_form_and_waits_for_a_correction(
+    browser: Browser, owner_server: ServerProcess, window: dict[str, Any]
+) -> None:
+    file = upload(owner_server)
+    with visitor(browser, **window) as owner:
+        page = sign_in_to_library(owner, owner_server)
+        page.goto(f"{owner_server.url}/files/{file}/looks")
+        frame = page.frame_locator(".looks-frame:not(.is-loading)")
+        expect(frame.locator(".page.is-ready").first).to_be_visible()
+        page.locator("[name=viewerMode]").select_option("swipe")
+        expect(page.get_by_role("status").filter(has_text="not saved yet")).to_be_visible()
+        expect(frame.locator("#pages[data-mode=swipe]")).to_be_attached()
+        link = page.locator("[name='viewerSettings.cta.url']")
+        page.locator("[name='viewerSettings.cta.label']").fill("Buy")
+        link.fill("http://example.com")
+        expect(page.locator(".field-error")).to_contain_text("It must be an https:// address")
+        expect(link).to_have_attribute("aria-invalid", "true")
+        link.fill("https://example.com")
+        expect(page.locator(".field-error")).to_have_count(0)
+        assert find_serious_violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert owner.complaints == []
+        assert owner.list_origins() == {owner_server.url}
+
+
+def test_a_field_without_effect_is_hidden(browser: Browser, owner_server: ServerProcess) -> None:
+    file = upload(owner_server)
+    with visitor(browser, **PHONE_OPTIONS) as owner:
+        page = sign_in_to_library(owner, owner_server)
+        page.goto(f"{owner_server.url}/files/{file}/looks")
+        color = page.locator("[name='viewerSettings.background.color']")
+        expect(color).to_be_visible()
+        page.locator("[name='viewerSettings.background.type']").select_option("gradient")
+        expect(color).to_be_hidden()
+        expect(page.locator("[name='viewerSettings.background.preset']")).to_be_visible()
