@@ -13,6 +13,7 @@ from tests.support.cast import BASE_URL, World
 from tests.support.database import dump_database
 from tests.support.oauth_app import OAuthApp, make_app
 from tests.support.owner import sign_in_browser
+from tests.support.rows import update_file_row
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
@@ -159,6 +160,20 @@ def test_a_visitor_signs_in_first_and_returns_to_the_page(app: OAuthApp) -> None
     entered = browser.post(link.removeprefix(BASE_URL), headers={"Sec-Fetch-Site": "same-origin"})
     assert entered.headers["Location"] == f"/device?user_code={code}"
     assert f'value="{code}"' in browser.get(entered.headers["Location"]).text
+
+
+def test_a_link_that_was_called_device_before_still_opens_for_readers(app: OAuthApp) -> None:
+    world, code = app.world, begin_login(app)["user_code"]
+    made = world.pia.upload(name="Device catalog.pdf")
+    update_file_row(world, made["uuid"], slug="device")
+    shown = world.http.get("/device")
+    assert (shown.status_code, "<title>Device catalog" in shown.text) == (200, True)
+    assert world.http.get(f"/device?user_code={code}").status_code == 403, "a login asks to sign in"
+    assert f'value="{code}"' in app.owner.get(f"/device?user_code={code}").text
+    assert "user_code" in app.owner.get("/device").text
+    assert world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json={"slug": "device"}).status_code == 400
+    world.pia.delete(f"/api/v1/files/{made['uuid']}")
+    assert world.http.get("/device").status_code == 403
 
 
 def test_the_form_needs_the_token_of_the_session(app: OAuthApp) -> None:

@@ -7,7 +7,7 @@ from docshare.contract.problems import Problem
 from docshare.contract.scopes import SCOPES
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.oauth import devices
-from docshare.server.web import csrf, sign_in_return
+from docshare.server.web import csrf, public, sign_in_return
 from docshare.server.web.owner.frame import SignedInOwner, find_owner, owner_form
 
 _MAX_CODE_CHARS = 40  # characters of a typed code that are displayed again
@@ -18,9 +18,14 @@ blueprint = Blueprint("owner_device", __name__)
 
 @blueprint.get("/device")
 def show() -> AnyResponse:
-    """Show the form for the code, filled in from the query. It is checked only when the form is sent."""
+    """Show the form for the code, filled in from the query. It is checked only when the form is sent.
+
+    A visitor without a code gets the share page of a file that had this custom link before it was reserved.
+    """
     owner = find_owner()
     if owner is None:
+        if not request.args and (shared := public.share_page("device")).status_code != 404:
+            return shared
         path = request.full_path.rstrip("?")
         return sign_in_return.ask_to_sign_in(path, "A program wants to access your docshare account.")
     return _render_page(owner, code=request.args.get("user_code", ""))
