@@ -37,7 +37,7 @@ def arm(targets: payload.Targets) -> None:
     replace_function(render, "render_jpeg", lambda document, page, width, mark: width, str.encode)
     replace_function(inspect, "measure_pages", lambda document, most: most, str.encode)
     replace_function(derive, "derive_document", lambda file, job: job["first"], str.encode)
-    replace_function(image_mark, "stamp_image", lambda file, mark: mark, str.encode)
+    replace_function(image_mark, "stamp_image", lambda file, mark, *more: mark, str.encode)
     replace_function(picture, "reencode_image", lambda file, media_type: media_type, str.encode)
     replace_function(clean, "make_clean_copy", lambda file, keep_title: keep_title, str.encode)
     replace_function(report, "lint_document", lambda documents, job: job["budget_s"], str.encode)
