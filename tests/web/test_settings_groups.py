@@ -40,7 +40,8 @@ EXPECTED = {
     "Permissions of readers": (
         "No download, only pages 2 to 3, watermark, confirm receipt, leave notes, show notes to others, pick pages, "
         "annotate",
-        "--no-download --pages 2-3 --watermark --receipt --comments --comments-public --marks --annotations",
+        "--no-download --pages 2-3 --watermark readerChoice=null --receipt --comments --comments-public --marks "
+        "--annotations",
     ),
     "How it looks": ("Link name q3", "--slug q3"),
     "Notifications": ("Mail about each view, mail about notes", "--notify --notify-comments"),
@@ -50,8 +51,8 @@ EXPECTED_DEFAULTS = {
     "How long": ("Never ends", "--expires never --views 0 --show-expiry"),
     "Permissions of readers": (
         "Read and download all pages",
-        "--download --pages all --no-watermark --no-receipt --no-comments --no-comments-public --no-marks "
-        "--no-annotations",
+        "--download --pages all --no-watermark readerChoice=null --no-receipt --no-comments "
+        "--no-comments-public --no-marks --no-annotations",
     ),
     "How it looks": ("Random link", "slug=null"),
     "Notifications": ("No mails", "--no-notify --no-notify-comments"),
@@ -115,7 +116,7 @@ def test_commands_leave_out_what_the_plan_does_not_include(world: World) -> None
     assert {title: command for title, (_, command) in found.items()} == {
         "Who may read it": "",
         "How long": f"{line} --expires never --show-expiry",
-        "Permissions of readers": f"{line} --download",
+        "Permissions of readers": f"{line} --download readerChoice=null",
         "How it looks": "",
         "Notifications": "",
     }

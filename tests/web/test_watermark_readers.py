@@ -119,7 +119,7 @@ def test_a_page_is_not_sent_if_its_watermark_fails(
     ann = make_known_reader(world, name, "ann@acme.test")
     version, _ = get_page_image(ann, name)
 
-    def fail(self: PdfEngine, image: object, mark: WatermarkText, tenant: object) -> bytes:
+    def fail(self: PdfEngine, image: object, mark: WatermarkText, tenant: object, tile: object) -> bytes:
         raise UnrenderableError("the mark cannot be drawn", lasting=False)
 
     monkeypatch.setattr(PdfEngine, "stamp", fail)

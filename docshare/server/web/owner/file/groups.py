@@ -141,6 +141,8 @@ def _list_words(name: str, file: Mapping[str, Any], plan: Plan) -> Iterator[str]
             yield "--password-prompt"
     elif row.plan > plan or (row.visibility == "never"):
         return
+    elif row.kind == "boolean" and row.default is None and is_default(row, file):
+        yield f"{name}=null"
     elif row.kind == "boolean":
         yield options[0 if value else 1] if options else f"{name}={json.dumps(value)}"
     elif name == "gateDomains" and value:
