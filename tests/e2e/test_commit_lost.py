@@ -109,7 +109,8 @@ def test_a_variant_of_which_nothing_is_known_must_not_be_created_again(
     cutter.cut(VARIANT, "committed")
     answer = send(server, "POST", path, json={"label": "Ann"})
     assert (answer.status_code, "Retry-After" in answer.headers, cutter.cuts) == (504, False, 1), answer.text
-    assert [row["label"] for row in send(server, "GET", path).json()["variants"]] == ["Ann"]
+    # The database may still be busy with the commit.
+    wait_until(lambda: [row["label"] for row in send(server, "GET", path).json()["variants"]] == ["Ann"])
 
 
 def test_the_command_line_stores_one_file(server: ServerProcess, cutter: CommitCutter, tmp_path: Path) -> None:

@@ -267,3 +267,13 @@ def test_a_command_that_failed_is_run_again(tmp_path: Path) -> None:
     keys = KeyCommand(write_command(script))
     fail_to_load(keys)
     assert keys.load() == (FIRST,)
+
+
+def test_a_rotation_deletes_what_a_killed_one_left_behind(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "vault.key", os.urandom)
+    keys.load()
+    (tmp_path / "vault.key.0123456789abcdef.new").write_bytes(FIRST)
+    (tmp_path / "vault.key.old").write_bytes(SECOND)  # a copy of the owner
+    keys.replace([THIRD])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["vault.key", "vault.key.old"]
+    assert keys.load() == (THIRD,)

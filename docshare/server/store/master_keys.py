@@ -70,13 +70,15 @@ class KeyFile:
         return self.path.is_file()
 
     def replace(self, keys: Sequence[bytes]) -> None:
-        """Replace the keys atomically. Raises OSError."""
+        """Replace the keys atomically, and delete what killed processes left behind: it has keys. Raises OSError."""
         partial = self._write_partial(b"".join(keys))
         try:
             partial.replace(self.path)
         except OSError:
             partial.unlink(missing_ok=True)
             raise
+        for abandoned in self.path.parent.glob(f"{self.path.name}.*.new"):
+            abandoned.unlink(missing_ok=True)
         directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(directory)
