@@ -47,7 +47,7 @@ def render_tile(
     """Return a part of page ``number`` (1-based) as a JPEG.
 
     ``tile``: the ``size`` of the part, what is to its ``left`` and above its ``top``, and the size of the whole
-    ``page``, all in pixels (``Tile.describe``). Otherwise as ``render_jpeg``.
+    ``page``, all in pixels (``ZoomTile.describe``). Otherwise as ``render_jpeg``.
     """
     with document.page(number) as page:
         image = _draw(page, tile["size"], (tile["left"], tile["top"]), tile["page"])

@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from docshare.contract import fields, limits
 from docshare.contract.features import plan_problem
@@ -25,7 +25,26 @@ _ALL_PAGES = {"from": 0, "to": 0}
 FormValues = Mapping[str, str]
 
 
-def parse_displayed_values(text: str) -> dict[str, str]:
+class FormChanges(NamedTuple):
+    """``shown``: the values of the controls when the form was rendered, None if they are lost; ``body`` of the write
+    with the changes; ``problems`` why it would be rejected."""
+
+    shown: dict[str, str] | None
+    body: dict[str, Any]
+    problems: list[Problem]
+
+
+def read_changes(form: FormValues, file: Mapping[str, Any], plan: Plan) -> FormChanges:
+    """Return what the submitted ``form`` changes of ``file``, the current File object, for an account on ``plan``."""
+    try:
+        shown = _parse_displayed_values(form.get(DISPLAYED_FIELD, ""))
+    except Problem as problem:
+        return FormChanges(None, {}, [problem])
+    body, problems = _build_settings_body(shown, form, file)
+    return FormChanges(shown, body, problems + _list_problems(body, form, plan))
+
+
+def _parse_displayed_values(text: str) -> dict[str, str]:
     """Return the values that the form showed, from its hidden field. Raises ``bad_request``."""
     try:
         displayed = json.loads(text)
@@ -36,7 +55,7 @@ def parse_displayed_values(text: str) -> dict[str, str]:
     return displayed
 
 
-def build_settings_body(
+def _build_settings_body(
     shown: FormValues, form: FormValues, file: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[Problem]]:
     """Return the settings to write, by wire name, and the problems of values that cannot be part of it.
@@ -60,7 +79,7 @@ def build_settings_body(
     return found, problems
 
 
-def list_problems(body: Mapping[str, Any], form: FormValues, plan: Plan) -> list[Problem]:
+def _list_problems(body: Mapping[str, Any], form: FormValues, plan: Plan) -> list[Problem]:
     """Return everything in ``body`` that the contract rejects on ``plan``; a write names only the first of them.
 
     The field of each problem is the name of a control of ``form``.

@@ -12,6 +12,7 @@ from docshare.contract import fields, limits, viewer
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS, Setting
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
+from docshare.server.services.readership import visits
 from docshare.server.web.owner.file import words
 
 CHECKED = "on"
@@ -158,7 +159,8 @@ def is_default(row: Setting, file: Mapping[str, Any]) -> bool:
     if row.name == "password":
         return not file["protected"]
     if row.name == "readerChoice":
-        return file["readerChoice"] is not (file["requireEmail"] or "gateFields" in file)
+        unset = {name: value for name, value in file.items() if name != row.name}
+        return bool(file[row.name] is visits.is_choice_offered(unset, {}))
     return bool(file.get(row.name, row.default) == row.default)
 
 

@@ -74,15 +74,12 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 def change(owner: SignedInOwner, name: str) -> AnyResponse:
     """Store the appearance changed in the form. Raises ``not_found``; other problems are shown at their field."""
     owned, sent = find_owned_file(owner, name), read_form()
-    shown: dict[str, str] | None = None
-    try:
-        shown = changes.parse_displayed_values(sent.get(changes.DISPLAYED_FIELD, ""))
-        body, problems = changes.build_settings_body(shown, sent, owned.file)
-        problems += changes.list_problems(body, sent, owner.caller.plan)
-        if not problems:
+    shown, body, problems = changes.read_changes(sent, owned.file, owner.caller.plan)
+    if not problems:
+        try:
             settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, body)
-    except Problem as problem:
-        problems = [problem]
+        except Problem as problem:
+            problems = [problem]
     if problems:
         form = _build_form(owner, owned)
         form = form if shown is None else controls.fill_submitted(form, sent)
@@ -103,15 +100,12 @@ def draft(owner: SignedInOwner, name: str) -> AnyResponse:
     sent |= _read_preset(form, sent.get(_PRESET_FIELD, ""))
     filled = controls.fill_submitted(form, sent)
     by_script = request.accept_mimetypes.best == "application/json"
-    shown: dict[str, str] | None = None
-    try:
-        shown = changes.parse_displayed_values(sent.get(changes.DISPLAYED_FIELD, ""))
-        body, problems = changes.build_settings_body(shown, sent, owned.file)
-        problems += changes.list_problems(body, sent, owner.caller.plan)
-        if not problems:
+    shown, body, problems = changes.read_changes(sent, owned.file, owner.caller.plan)
+    if not problems:
+        try:
             appearance = settings.preview_appearance(current_runtime(), owner.caller, owned.row.uuid, body)
-    except Problem as problem:
-        problems = [problem]
+        except Problem as problem:
+            problems = [problem]
     if problems:
         if by_script:
             return jsonify(_describe_errors(filled, problems))

@@ -33,17 +33,12 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 def change(owner: SignedInOwner, name: str) -> AnyResponse:
     """Store the settings changed in the form. Raises ``not_found``; other problems are shown in the form."""
     owned, sent = find_owned_file(owner, name), read_form()
-    shown: dict[str, str] | None = None
+    shown, body, problems = changes.read_changes(sent, owned.file, owner.caller.plan)
+    if problems:
+        return _render_rejected(owner, owned, sent, shown, problems)
     try:
-        shown = changes.parse_displayed_values(sent.get(changes.DISPLAYED_FIELD, ""))
-        body, problems = changes.build_settings_body(shown, sent, owned.file)
-        problems += changes.list_problems(body, sent, owner.caller.plan)
-        if problems:
-            return _render_rejected(owner, owned, sent, shown, problems)
         settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, body)
     except Problem as problem:
-        if shown is None:
-            return _render_page(owner, owned, _build_form(owner, owned), problem=problem)
         return _render_rejected(owner, owned, sent, shown, [problem])
     return redirect_with_message(f"{file_path(owned.row.uuid)}/settings", "Saved.")
 
@@ -57,11 +52,13 @@ def _render_rejected(
     owner: SignedInOwner,
     owned: OwnedFile,
     sent: Mapping[str, str],
-    shown: Mapping[str, str],
+    shown: Mapping[str, str] | None,
     problems: Sequence[Problem],
 ) -> AnyResponse:
     """Render the form with the values ``sent`` and the ``problems`` beside their controls."""
     sections = _build_form(owner, owned)
+    if shown is None:
+        return _render_page(owner, owned, sections, problem=problems[0])
     errors = locate_errors(problems, controls.list_named_controls(sections))
     filled = controls.fill_submitted(sections, sent)
     lost = bool(sent.get("password"))
