@@ -2,7 +2,7 @@
 
 Each is a separate ``docshare serve``, and the client has 16 persistent connections. On a machine with two
 processors, the client and PostgreSQL use a large part of them, so the result for the second worker is
-a lower bound. All beacons belong to one account, whose writes are serialized.
+a lower bound. All beacons belong to one account, as those of a document that many read at once.
 """
 
 import json
