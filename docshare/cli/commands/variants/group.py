@@ -1,4 +1,4 @@
-"""``docshare variants``: links for single recipients. ``create`` and ``export`` have modules of their own."""
+"""``docshare variants``: links for single recipients. ``create`` and ``export`` have separate modules."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
