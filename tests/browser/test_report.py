@@ -31,7 +31,7 @@ COOKIE = "docshare_session"
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
 TABLET = {"viewport": {"width": 820, "height": 1180}}
 DARK = {"color_scheme": "dark"}
-NAMES = ["desk", "tablet", "phone", "dark"]
+NAMES = ["desktop", "tablet", "phone", "dark"]
 WINDOWS = list(zip([{}, TABLET, HANDHELD, DARK], NAMES, strict=True))
 SCREENSHOT_DIR = os.environ.get("DOCSHARE_TEST_SHOTS")  # a directory for screenshots
 TRAP = "window.pwned = () => { document.documentElement.dataset.pwned = 'yes'; }"

@@ -101,7 +101,9 @@ def is_within_window(page: Page) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("size", "window"), [({}, "desk"), (HANDHELD, "phone"), ({"color_scheme": "dark"}, "dark")], ids=lambda it: str(it)
+    ("size", "window"),
+    [({}, "desktop"), (HANDHELD, "phone"), ({"color_scheme": "dark"}, "dark")],
+    ids=lambda it: str(it),
 )
 def test_every_page_fits_the_window_and_has_no_serious_violation(
     browser: Browser, owner_file_pages: OwnerFilePages, size: dict[str, Any], window: str
@@ -325,7 +327,7 @@ def test_the_settings_and_a_rejected_form_have_no_violation(
         expect(page.get_by_label("Link name")).to_be_focused()
 
 
-@pytest.mark.parametrize("size", [{}, HANDHELD], ids=["desk", "phone"])
+@pytest.mark.parametrize("size", [{}, HANDHELD], ids=["desktop", "phone"])
 def test_every_rejected_form_focuses_its_first_error_and_has_no_violation(
     browser: Browser, owner_file_pages: OwnerFilePages, size: dict[str, Any]
 ) -> None:
