@@ -1,7 +1,7 @@
 """The bundled listener rejects uploads and other bodies as soon as the headers are complete."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from ipaddress import ip_network
 
 import pytest
@@ -16,12 +16,6 @@ from tests.support.rows import count_rows
 MB = 1024 * 1024
 TYPE = "multipart/form-data; boundary=edge"
 Make = Callable[..., World]
-
-
-@pytest.fixture
-def raw_client(world: World) -> Iterator[RawClient]:
-    with open_listener(world) as client:
-        yield client
 
 
 def send_upload_head(

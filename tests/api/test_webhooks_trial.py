@@ -31,12 +31,6 @@ def world(make: Callable[..., World]) -> World:
     return make(webhook_allow=LOOPBACK_NETWORKS, rate_limit=1_000)
 
 
-@pytest.fixture
-def receiver() -> Iterator[FakeReceiver]:
-    with open_receiver() as running:
-        yield running
-
-
 def send_test(person: Person, uuid: str) -> TestResponse:
     return person.post(f"{WEBHOOKS_PATH}/{uuid}/test")
 

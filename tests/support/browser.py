@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ CHROMIUM = _CONFIGURED_CHROMIUM or "/usr/bin/chromium"
 # Chromium's headless shell takes half the time of the whole browser, which only a few jobs use.
 ENGINE = _CONFIGURED_CHROMIUM or shutil.which("chromium-headless-shell") or CHROMIUM
 DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"
+SCREENSHOT_DIR = os.environ.get("DOCSHARE_TEST_SHOTS")  # a directory for screenshots
 PHONE = (
     "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 "
     "Mobile Safari/537.36"
@@ -169,3 +171,15 @@ class RequestGate:
             route.continue_()
         else:
             self.held.append(route)
+
+
+def save_screenshot(page: Page, name: str) -> None:
+    """Save a screenshot of the whole page if DOCSHARE_TEST_SHOTS names a directory."""
+    if SCREENSHOT_DIR:
+        page.screenshot(path=str(Path(SCREENSHOT_DIR) / f"{name}.png"), full_page=True)
+
+
+def is_within_window(page: Page) -> bool:
+    """Return whether nothing overflows the window horizontally."""
+    width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return width == 0

@@ -45,6 +45,13 @@ def run_docshare(*args: str, env: dict[str, str], **more: Any) -> subprocess.Com
     return subprocess.run([*COMMAND, *args], env=env, stdin=subprocess.DEVNULL, **options)
 
 
+def run_admin(env: dict[str, str], *args: str) -> Any:
+    """Run ``docshare admin``, which must succeed; return what ``--json`` prints."""
+    done = run_docshare("admin", *args, "--json", env=env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 def start_server(*args: str, env: dict[str, str], errors: IO[str] | int = subprocess.DEVNULL) -> tuple[Any, str]:
     """Start ``docshare serve``; return the process and the base URL that it printed once it was ready."""
     process = subprocess.Popen(
