@@ -11,8 +11,8 @@ import sys
 
 __version__ = "0.1.0"
 
-# Type checkers take it for true. Importing it from ``typing`` doubles the time of ``--version`` and of completion: from
-# 1.1 to 2.1 times that of ``python -c pass``, where the target is 2.
+# Type checkers treat it as true. Importing it from ``typing`` raises the instructions of ``--version`` from 1.8 to 2.4
+# times those of ``python -c pass``, and those of completion from 2.0 to 2.6; the target is 2.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from docshare.client.client import Client as Client

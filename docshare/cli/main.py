@@ -40,7 +40,7 @@ REGISTRY = (
     Stub("rm", "files.group", _SHARE, "Delete files.", inner="delete"),
     Stub("download", "files.group", _SHARE, "Download the stored PDF of a file.", inner="download"),
     Stub("replace", "files.group", _SHARE, "Replace the document behind a link.", inner="replace"),
-    Stub("claim", "claim", _SHARE, "Take over a file that was shared without an account."),
+    Stub("claim", "claim", _SHARE, "Claim a file that was shared without an account."),
     Stub("variants", "variants.group", _SHARE, "Create, redact and revoke links for single recipients."),
     Stub("invites", "invites", _SHARE, "Invite people by email, each with a personal link."),
     Stub("assets", "assets", _SHARE, "Add logos, backgrounds and sounds to share pages."),

@@ -67,9 +67,9 @@ SECRET_PREFIX = "whsec_"  # noqa: S105 - the public prefix of every secret
 SECRET_HEX_CHARS = 64
 
 RETRY_MS: tuple[int, ...] = (MINUTE, 10 * MINUTE, HOUR, HOUR)  # the delay after failures 1, 2, 3, and 4
-MAX_ATTEMPTS = len(RETRY_MS) + 1
+MAX_ATTEMPTS = len(RETRY_MS) + 1  # after that many failures the delivery is abandoned
 TIMEOUT_MS = 10 * SECOND  # of the whole attempt
-DISABLE_AFTER = 20  # consecutive abandoned deliveries
+DISABLE_AFTER = 20  # consecutive abandoned deliveries of one webhook
 WEBHOOKS_PER_ACCOUNT = 25
 
 # The first two are defaults, which an operator can change.

@@ -45,7 +45,7 @@ class PortInUse(Exception):
 
 @dataclass(frozen=True)
 class ServingInstance:
-    """A running server. ``url`` is its address on this host, whatever the public base URL is."""
+    """A running server. ``url``: its address on this host, not the public base URL."""
 
     instance: Instance
     url: str

@@ -48,7 +48,7 @@ class WorkerOrder:
     dev: bool
 
 
-class ServerProcess:
+class SupervisedProcess:
     """A process that runs ``order``. ``early_ends``: how many processes before it ended soon after their start."""
 
     def __init__(self, order: WorkerOrder, env: Mapping[str, str], early_ends: int = 0) -> None:
@@ -125,7 +125,7 @@ class Supervisor:
 
     def __init__(self, order: WorkerOrder, count: int, env: Mapping[str, str]) -> None:
         self._order, self._count, self._env = order, count, env
-        self._workers: list[ServerProcess] = []
+        self._workers: list[SupervisedProcess] = []
         self._is_exchange_requested = False  # no lock or queue: a signal handler writes it
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="supervisor", daemon=True)
@@ -157,8 +157,8 @@ class Supervisor:
         for worker in self._workers:
             worker.end(until - time.monotonic())
 
-    def _spawn(self, number: int, early_ends: int = 0) -> ServerProcess:
-        return ServerProcess(replace(self._order, number=number), self._env, early_ends)
+    def _spawn(self, number: int, early_ends: int = 0) -> SupervisedProcess:
+        return SupervisedProcess(replace(self._order, number=number), self._env, early_ends)
 
     def _loop(self) -> None:
         while not self._stopping.wait(_POLL_SECONDS):

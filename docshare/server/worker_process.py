@@ -26,7 +26,7 @@ from docshare.server.supervisor import READY, WorkerOrder
 def main() -> int:
     """Serve as ordered on standard input; return the exit code."""
     order = WorkerOrder(**json.loads(sys.stdin.buffer.readline()))
-    # The system writes to it when a signal arrives, whatever holds the interpreter or a lock.
+    # The system writes to it when a signal arrives, even while another thread holds the interpreter or a lock.
     wake_reader, wake_writer = os.pipe()
     os.set_blocking(wake_writer, False)
     signal.set_wakeup_fd(wake_writer)

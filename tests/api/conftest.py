@@ -1,4 +1,4 @@
-"""Fixtures of the API tests: a host to import from, and an instance that allows it."""
+"""Fixtures of the API tests: a host to import from, an instance that allows it, a receiver, and a raw client."""
 
 import ipaddress
 from collections.abc import Callable, Iterator
@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.api.raw_client import RawClient, open_listener
 from tests.support.cast import World
 from tests.support.design_tool import DesignTool, open_design_tool
 from tests.support.import_source import ImportSource, http_response, make_certificate, open_source
 from tests.support.pdfs import simple_pdf
+from tests.support.receivers import FakeReceiver, open_receiver
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +41,17 @@ def design_tool(make: Callable[..., World], cert: Path) -> Iterator[DesignTool]:
     """Run a design tool and an instance that is configured for it."""
     with open_design_tool(cert, make) as running:
         yield running
+
+
+@pytest.fixture
+def receiver() -> Iterator[FakeReceiver]:
+    """Run a receiver of webhooks on loopback."""
+    with open_receiver() as running:
+        yield running
+
+
+@pytest.fixture
+def raw_client(world: World) -> Iterator[RawClient]:
+    """Run the bundled listener in front of ``world``."""
+    with open_listener(world) as client:
+        yield client

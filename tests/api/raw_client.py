@@ -12,7 +12,7 @@ from tests.support.in_process_server import serve_world
 
 
 @dataclass
-class RawResponse:
+class ListenerResponse:
     """A parsed response; header names are in lower case."""
 
     status: int
@@ -29,7 +29,7 @@ class RawClient:
 
     port: int
 
-    def send(self, *pieces: bytes) -> RawResponse:
+    def send(self, *pieces: bytes) -> ListenerResponse:
         """Send ``pieces`` over one connection and read one response; stop sending when the server closes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=10) as sock:
             try:
@@ -39,7 +39,9 @@ class RawClient:
                 pass
             return _read_response(sock)
 
-    def request(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> RawResponse:
+    def request(
+        self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b""
+    ) -> ListenerResponse:
         """Send one complete request."""
         return self.send(build_head(method, path, {"Content-Length": str(len(body)), **(headers or {})}), body)
 
@@ -63,11 +65,11 @@ def open_listener(world: World) -> Iterator[RawClient]:
         yield RawClient(int(url.rpartition(":")[2]))
 
 
-def _read_response(sock: socket.socket) -> RawResponse:
+def _read_response(sock: socket.socket) -> ListenerResponse:
     with sock.makefile("rb") as stream:
         status = int(stream.readline().split()[1])
         headers = {}
         while line := stream.readline().strip():
             name, _, value = line.decode("latin-1").partition(":")
             headers[name.lower()] = value.strip()
-        return RawResponse(status, headers, stream.read(int(headers.get("content-length", 0))))
+        return ListenerResponse(status, headers, stream.read(int(headers.get("content-length", 0))))

@@ -2,7 +2,6 @@
 
 import json
 import socket
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files.sealed_blobs import open_blob
 from docshare.server.services.operations import sweeps
-from tests.api.raw_client import RawClient, build_head, open_listener
+from tests.api.raw_client import RawClient, build_head
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import Person, World
 from tests.support.database import sqlite_only
@@ -164,12 +163,6 @@ def test_each_kind_of_asset_has_a_size_limit(
     answer = upload_asset(world.pia, uploaded_file, kind, start + b"\0" * (cap - len(start) + 1))
     assert (answer.status_code, answer.get_json()["code"]) == (413, "payload_too_large")
     assert len(list_stored_assets(world)) == 1
-
-
-@pytest.fixture
-def raw_client(world: World) -> Iterator[RawClient]:
-    with open_listener(world) as client:
-        yield client
 
 
 EARLY_REJECTIONS = [

@@ -202,7 +202,7 @@ MALFORMED_IMAGES = {
     "no pixels": make_png(0, 0, (b"IDAT", b"")),
     "no data": make_png(10, 10),
     "bad depth": make_png(10, 10, (b"IDAT", b""), depth=3),
-    "bad colour": make_png(10, 10, (b"IDAT", b""), colour=5),
+    "bad color": make_png(10, 10, (b"IDAT", b""), color=5),
     "text bomb": make_png(1, 1, (b"zTXt", b"a\0\0" + b"x\x9c" + b"\0" * 100)),
     "broken exif": make_png(1, 1, (b"eXIf", b"MM\0*\xff\xff\xff\xff"), (b"IDAT", b"x")),
     "chunk too long": make_picture("PNG")[:33] + b"\xff\xff\xff\xffIDAT",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,7 +25,6 @@ from tests.support.receivers import (
     deliver_until_idle,
     get_webhook,
     list_deliveries,
-    open_receiver,
     record_replacements,
 )
 
@@ -35,12 +34,6 @@ SERVER_ERROR = http_response(b"", "503 Service Unavailable")
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
     return make(webhook_allow=LOOPBACK_NETWORKS, rate_limit=100_000)
-
-
-@pytest.fixture
-def receiver() -> Iterator[FakeReceiver]:
-    with open_receiver() as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,13 +1,13 @@
 """The bundled listener rejects uploads and other bodies as soon as the headers are complete."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from ipaddress import ip_network
 
 import pytest
 
 from docshare.server.store.blobs import FolderStore
-from tests.api.raw_client import RawClient, RawResponse, build_file_form, build_head, open_listener
+from tests.api.raw_client import ListenerResponse, RawClient, build_file_form, build_head, open_listener
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf
 from tests.support.polling import wait_until
@@ -18,25 +18,19 @@ TYPE = "multipart/form-data; boundary=edge"
 Make = Callable[..., World]
 
 
-@pytest.fixture
-def raw_client(world: World) -> Iterator[RawClient]:
-    with open_listener(world) as client:
-        yield client
-
-
 def send_upload_head(
     client: RawClient, length: int, path: str = "/api/v1/files", method: str = "POST", **headers: str
-) -> RawResponse:
+) -> ListenerResponse:
     """Send the head of an upload of ``length`` bytes and none of its body."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return client.send(build_head(method, path, {"Content-Length": str(length), "Content-Type": TYPE, **named}))
 
 
-def upload_form(client: RawClient, person: Person, content: bytes) -> RawResponse:
+def upload_form(client: RawClient, person: Person, content: bytes) -> ListenerResponse:
     return client.request("POST", "/api/v1/files", {"Content-Type": TYPE, **person.headers}, build_file_form(content))
 
 
-def assert_refused(reply: RawResponse, status: int, code: str) -> None:
+def assert_refused(reply: ListenerResponse, status: int, code: str) -> None:
     assert reply.status == status
     assert reply.headers["content-type"] == "application/problem+json"
     problem = reply.json()
@@ -134,7 +128,9 @@ def test_an_upload_that_is_not_a_form_is_rejected_before_the_body(world: World, 
 
 
 def test_a_broken_form_is_400(world: World, raw_client: RawClient) -> None:
-    reply = raw_client.request("POST", "/api/v1/files", {"Content-Type": TYPE, **world.pia.headers}, b"this is no form")
+    reply = raw_client.request(
+        "POST", "/api/v1/files", {"Content-Type": TYPE, **world.pia.headers}, b"this is not a form"
+    )
     assert_refused(reply, 400, "bad_request")
     assert reply.headers["x-ratelimit-remaining"] == "119"
     wait_until(lambda: not list_stored_names(world))

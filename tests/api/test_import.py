@@ -83,7 +83,7 @@ def test_unverifiable_design_tokens_are_ignored(world: World, source: ImportSour
 
 
 def test_unknown_keys_are_ignored(world: World, source: ImportSource) -> None:
-    assert post_import(world.pia, source.url(), colour="red").status_code == 200
+    assert post_import(world.pia, source.url(), tint="red").status_code == 200
 
 
 @pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n"])

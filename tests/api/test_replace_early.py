@@ -1,11 +1,8 @@
 """The bundled listener rejects a replacement as soon as its headers are complete."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
-from tests.api.raw_client import RawClient, RawResponse, build_file_form, build_head, open_listener
+from tests.api.raw_client import ListenerResponse, RawClient, build_file_form, build_head
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import Person, World
 from tests.support.pdfs import simple_pdf
@@ -15,19 +12,13 @@ MB = 1024 * 1024
 TYPE_HEADER = {"Content-Type": "multipart/form-data; boundary=edge"}
 
 
-@pytest.fixture
-def raw_client(world: World) -> Iterator[RawClient]:
-    with open_listener(world) as client:
-        yield client
-
-
-def send_replacement_head(client: RawClient, who: Person, name: str, length: int = 200 * MB) -> RawResponse:
+def send_replacement_head(client: RawClient, who: Person, name: str, length: int = 200 * MB) -> ListenerResponse:
     """Send the head of a replacement and none of its body."""
     fields = {"Content-Length": str(length), **TYPE_HEADER, **who.headers}
     return client.send(build_head("POST", f"/api/v1/files/{name}/content", fields))
 
 
-def get_status_and_code(reply: RawResponse) -> tuple[int, Any]:
+def get_status_and_code(reply: ListenerResponse) -> tuple[int, Any]:
     return reply.status, reply.json()["code"]
 
 

@@ -1,6 +1,6 @@
 """Data is hidden as soon as its retention period ends, although jobs delete it only once an hour."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -15,15 +15,8 @@ from tests.support.receivers import (
     FakeReceiver,
     add_webhook,
     list_deliveries,
-    open_receiver,
     record_replacements,
 )
-
-
-@pytest.fixture
-def receiver() -> Iterator[FakeReceiver]:
-    with open_receiver() as running:
-        yield running
 
 
 @pytest.mark.parametrize("query", ["", "?since=1", "?file={}", "?kind=note.created"])

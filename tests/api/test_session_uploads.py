@@ -1,7 +1,7 @@
 """Uploads from the pages of the owner: ``/api/account/files`` accepts only a signed-in browser."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts.sign_in import SESSION_LIFETIME_MS
-from tests.api.raw_client import RawClient, RawResponse, build_file_form, build_head, open_listener
+from tests.api.raw_client import ListenerResponse, RawClient, build_file_form, build_head
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.anonymous_files import share_anonymously
 from tests.support.cast import BASE_URL, NO_CREDENTIAL, Person, World
@@ -69,12 +69,6 @@ def world(make: Make) -> World:
 @pytest.fixture
 def browser(world: World) -> SignedInBrowser:
     return open_signed_in_browser(world, world.pia)
-
-
-@pytest.fixture
-def raw_client(world: World) -> Iterator[RawClient]:
-    with open_listener(world) as client:
-        yield client
 
 
 def list_files(person: Person) -> list[dict[str, Any]]:
@@ -248,13 +242,13 @@ def test_a_same_origin_request_is_accepted(browser: SignedInBrowser, headers: di
 # --- before the body -------------------------------------------------------------------------------------------------
 
 
-def send_upload_head(client: RawClient, tail: str, length: int, headers: dict[str, str]) -> RawResponse:
+def send_upload_head(client: RawClient, tail: str, length: int, headers: dict[str, str]) -> ListenerResponse:
     """Send the head of an upload of ``length`` bytes and none of its body."""
     named = {"Content-Length": str(length), "Content-Type": TYPE, **headers}
     return client.send(build_head("POST", f"{FILES}{tail}", named))
 
 
-def get_reply_status_and_code(reply: RawResponse) -> tuple[int, str]:
+def get_reply_status_and_code(reply: ListenerResponse) -> tuple[int, str]:
     return reply.status, reply.json()["code"]
 
 

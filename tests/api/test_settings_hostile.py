@@ -11,7 +11,7 @@ from hypothesis import settings as examples
 from tests.contract.hostile_values import AWKWARD_VALUES, json_values
 from tests.contract.settings_table import CASES, LOOKS
 from tests.support.cast import Person, World
-from tests.support.settings import OwnedFile, remove_owner
+from tests.support.settings import ConfiguredFile, remove_owner
 
 NAMES = [case.name for case in CASES]
 BLOCKS = sorted({look.field.partition(".")[0] for look in LOOKS})
@@ -20,14 +20,14 @@ JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
-def file(make: Callable[..., World]) -> OwnedFile:
+def file(make: Callable[..., World]) -> ConfiguredFile:
     """Upload a file of Pia, who is on Pro, to an instance with rate limits that no test reaches."""
     calm = make(rate_limit=1_000_000, address_limit=1_000_000)
-    return OwnedFile(calm, calm.pia)
+    return ConfiguredFile(calm, calm.pia)
 
 
 def send_raw_settings(
-    file: OwnedFile, raw: bytes, person: Person | None = None, headers: dict[str, str] | None = None
+    file: ConfiguredFile, raw: bytes, person: Person | None = None, headers: dict[str, str] | None = None
 ) -> int:
     """Put ``raw`` and return the status; assert that a rejection changes nothing and a stored body is readable."""
     before = file.read_row_and_bytes()
@@ -44,7 +44,7 @@ def send_raw_settings(
 
 
 @pytest.mark.parametrize("name", [*NAMES, *(f"viewerSettings.{block}" for block in BLOCKS)])
-def test_awkward_values_never_break_a_write(file: OwnedFile, name: str) -> None:
+def test_awkward_values_never_break_a_write(file: ConfiguredFile, name: str) -> None:
     for value in AWKWARD_VALUES:
         outer, _, block = name.partition(".")
         body = {outer: {block: value} if block else value}
@@ -59,7 +59,7 @@ def test_awkward_values_never_break_a_write(file: OwnedFile, name: str) -> None:
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_awkward_values_inside_every_block_never_break_a_write(file: OwnedFile, field: str) -> None:
+def test_awkward_values_inside_every_block_never_break_a_write(file: ConfiguredFile, field: str) -> None:
     for value in AWKWARD_VALUES:
         raw = json.dumps({"viewerSettings": {block: {field: value} for block in BLOCKS}}).encode()
         assert send_raw_settings(file, raw) in (200, 400), value
@@ -69,7 +69,7 @@ def test_awkward_values_inside_every_block_never_break_a_write(file: OwnedFile, 
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(json_values([*NAMES, *BLOCKS, *FIELDS]))
-def test_any_json_is_rejected_or_stored_completely(file: OwnedFile, body: Any) -> None:
+def test_any_json_is_rejected_or_stored_completely(file: ConfiguredFile, body: Any) -> None:
     try:
         raw = json.dumps(body).encode()
     except ValueError:
@@ -102,16 +102,16 @@ RAW_BODIES = {
 
 
 @pytest.mark.parametrize(("raw", "status"), RAW_BODIES.values(), ids=list(RAW_BODIES))
-def test_an_invalid_json_object_is_rejected(file: OwnedFile, raw: bytes, status: int) -> None:
+def test_an_invalid_json_object_is_rejected(file: ConfiguredFile, raw: bytes, status: int) -> None:
     assert send_raw_settings(file, raw) == status
 
 
 @pytest.mark.parametrize("declared", ["text/plain", "multipart/form-data; boundary=x", "application/xml", ""])
-def test_a_body_that_is_not_declared_as_json_is_415(file: OwnedFile, declared: str) -> None:
+def test_a_body_that_is_not_declared_as_json_is_415(file: ConfiguredFile, declared: str) -> None:
     assert send_raw_settings(file, b'{"viewerMode": "swipe"}', headers={"Content-Type": declared}) == 415
 
 
-def test_hostile_bodies_with_a_manage_token_are_rejected_or_stored_completely(file: OwnedFile) -> None:
+def test_hostile_bodies_with_a_manage_token_are_rejected_or_stored_completely(file: ConfiguredFile) -> None:
     world = file.world
     manager = remove_owner(world, file)
     for raw, status in RAW_BODIES.values():

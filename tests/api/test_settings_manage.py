@@ -9,24 +9,24 @@ from docshare.contract.wire import format_instant
 from tests.contract.settings_table import ASSET, CASES, SettingCase
 from tests.support.cast import Person, World
 from tests.support.rows import update_file_row
-from tests.support.settings import OwnedFile, remove_owner
+from tests.support.settings import ConfiguredFile, remove_owner
 
 DAY = 86_400_000
 
 
 @pytest.fixture
-def file(world: World) -> OwnedFile:
+def file(world: World) -> ConfiguredFile:
     """Upload a three-page file, whose owner is removed by ``manager``."""
-    return OwnedFile(world, world.pia)
+    return ConfiguredFile(world, world.pia)
 
 
 @pytest.fixture
-def manager(world: World, file: OwnedFile) -> Person:
+def manager(world: World, file: ConfiguredFile) -> Person:
     """Remove the owner of the file and return a person with its manage token."""
     return remove_owner(world, file)
 
 
-def get_as_next_owner(world: World, file: OwnedFile) -> dict[str, Any]:
+def get_as_next_owner(world: World, file: ConfiguredFile) -> dict[str, Any]:
     """Return the file as its next owner would see it."""
     before = world.rt.db.fetch_one("SELECT id FROM accounts WHERE uuid = ?", (world.pia.uuid,))
     assert before is not None
@@ -37,7 +37,9 @@ def get_as_next_owner(world: World, file: OwnedFile) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_manage_token_has_the_free_plan(world: World, file: OwnedFile, manager: Person, case: SettingCase) -> None:
+def test_a_manage_token_has_the_free_plan(
+    world: World, file: ConfiguredFile, manager: Person, case: SettingCase
+) -> None:
     """Settings of other plans are 403."""
     before = file.read_row_and_bytes()
     answer = file.put_settings({case.name: case.value}, manager)
@@ -52,15 +54,15 @@ def test_a_manage_token_has_the_free_plan(world: World, file: OwnedFile, manager
 
 
 @pytest.mark.parametrize("name", ["uuid", "shortId"])
-def test_a_manage_token_changes_its_own_file(world: World, file: OwnedFile, manager: Person, name: str) -> None:
+def test_a_manage_token_changes_its_own_file(world: World, file: ConfiguredFile, manager: Person, name: str) -> None:
     answer = manager.put(f"/api/v1/files/{file.made[name]}/settings", json={"viewerMode": "swipe"})
     assert answer.status_code == 200
     assert get_as_next_owner(world, file)["viewerMode"] == "swipe"
 
 
-def test_a_manage_token_is_404_for_other_files(world: World, file: OwnedFile, manager: Person) -> None:
-    other = OwnedFile(world, world.mal)
-    unclaimed = OwnedFile(world, world.mal)
+def test_a_manage_token_is_404_for_other_files(world: World, file: ConfiguredFile, manager: Person) -> None:
+    other = ConfiguredFile(world, world.mal)
+    unclaimed = ConfiguredFile(world, world.mal)
     remove_owner(world, unclaimed)
     for stranger in (other, unclaimed):
         before = stranger.read_row_and_bytes()
@@ -72,7 +74,7 @@ def test_a_manage_token_is_404_for_other_files(world: World, file: OwnedFile, ma
     ("ahead_ms", "stored_ms"), [(6 * DAY, 6 * DAY), (7 * DAY, 7 * DAY), (7 * DAY + 1, 7 * DAY), (900 * DAY, 7 * DAY)]
 )
 def test_an_expiry_set_with_a_manage_token_is_clamped_to_seven_days(
-    world: World, file: OwnedFile, manager: Person, ahead_ms: int, stored_ms: int
+    world: World, file: ConfiguredFile, manager: Person, ahead_ms: int, stored_ms: int
 ) -> None:
     """The seven days start at the time of the request."""
     now = world.clock.now
@@ -80,7 +82,7 @@ def test_an_expiry_set_with_a_manage_token_is_clamped_to_seven_days(
     assert get_as_next_owner(world, file)["deleteAt"] == format_instant(now + stored_ms)
 
 
-def test_never_expire_false_keeps_the_expiry(world: World, file: OwnedFile, manager: Person) -> None:
+def test_never_expire_false_keeps_the_expiry(world: World, file: ConfiguredFile, manager: Person) -> None:
     update_file_row(world, file.made["uuid"], delete_at=world.clock.now + 3 * DAY)
     before = get_as_next_owner(world, file)["deleteAt"]
     assert file.put_settings({"neverExpire": False, "viewerMode": "swipe"}, manager).status_code == 200
@@ -89,7 +91,7 @@ def test_never_expire_false_keeps_the_expiry(world: World, file: OwnedFile, mana
 
 @pytest.mark.parametrize("columns", [{"delete_at": 0}, {"burned_at": 0}])
 def test_an_expired_or_burned_file_is_410(
-    world: World, file: OwnedFile, manager: Person, columns: dict[str, int]
+    world: World, file: ConfiguredFile, manager: Person, columns: dict[str, int]
 ) -> None:
     update_file_row(world, file.made["uuid"], **columns)
     before = file.read_row_and_bytes()
@@ -99,7 +101,7 @@ def test_an_expired_or_burned_file_is_410(
 
 
 def test_a_manage_token_is_404_after_a_claim_and_401_after_30_days(
-    world: World, file: OwnedFile, manager: Person
+    world: World, file: ConfiguredFile, manager: Person
 ) -> None:
     world.clock.advance(days=29)
     assert file.put_settings({}, manager).status_code == 200
@@ -111,7 +113,7 @@ def test_a_manage_token_is_404_after_a_claim_and_401_after_30_days(
     assert file.put_settings({"viewerMode": "swipe"}, manager).status_code == 401
 
 
-def test_a_manage_token_has_the_free_plan_even_if_the_owner_had_another(world: World, file: OwnedFile) -> None:
+def test_a_manage_token_has_the_free_plan_even_if_the_owner_had_another(world: World, file: ConfiguredFile) -> None:
     file.change_settings(viewerSettings={"logo": {"assetId": ASSET}})
     manager = remove_owner(world, file)
     answer = file.put_settings({"viewerSettings": {"logo": {"assetId": ASSET}}}, manager)

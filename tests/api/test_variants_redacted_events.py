@@ -1,7 +1,7 @@
 """A redaction removes the label from recorded events and from deliveries."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from tests.support.due_deliveries import deliver_due
 from tests.support.import_source import http_response
 from tests.support.queued_deliveries import delivery_bodies, list_activity
 from tests.support.reader import FakeReader, end_all_sessions
-from tests.support.receivers import LOOPBACK_NETWORKS, OK, CreatedWebhook, FakeReceiver, add_webhook, open_receiver
+from tests.support.receivers import LOOPBACK_NETWORKS, OK, CreatedWebhook, FakeReceiver, add_webhook
 
 CANARY = "Bea-Canary-51ce"
 SERVER_ERROR = http_response(b"", "500 Internal Server Error")
@@ -35,12 +35,6 @@ def variant(world: World, uploaded_file: dict[str, Any]) -> dict[str, Any]:
     answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": CANARY})
     row: dict[str, Any] = answer.get_json()
     return row
-
-
-@pytest.fixture
-def receiver() -> Iterator[FakeReceiver]:
-    with open_receiver() as running:
-        yield running
 
 
 def read_and_download(world: World, variant: dict[str, Any]) -> None:

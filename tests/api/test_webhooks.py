@@ -14,7 +14,11 @@ from docshare.server.services.accounts import accounts
 from docshare.server.services.accounts.callers import authenticate
 from docshare.server.services.webhooks.webhooks import create as create_service
 from tests.api.route_table import UNKNOWN_UUID
-from tests.api.webhooks import (
+from tests.support.cast import Person, World
+from tests.support.database import sqlite_only
+from tests.support.receivers import record_replacements
+from tests.support.rows import count_rows, update_file_row
+from tests.support.webhooks import (
     URL,
     WEBHOOKS_PATH,
     create_webhook,
@@ -23,10 +27,6 @@ from tests.api.webhooks import (
     resolve_all_hosts,
     update_webhook_row,
 )
-from tests.support.cast import Person, World
-from tests.support.database import sqlite_only
-from tests.support.receivers import record_replacements
-from tests.support.rows import count_rows, update_file_row
 
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 EVENT_KINDS = [

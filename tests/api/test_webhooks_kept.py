@@ -6,10 +6,10 @@ import pytest
 
 from docshare.server.services.accounts import accounts
 from tests.api.route_table import UNKNOWN_UUID
-from tests.api.webhooks import WEBHOOKS_PATH, create_webhook, list_webhooks, resolve_all_hosts, update_webhook_row
 from tests.support.cast import World
 from tests.support.receivers import record_replacements
 from tests.support.rows import count_rows
+from tests.support.webhooks import WEBHOOKS_PATH, create_webhook, list_webhooks, resolve_all_hosts, update_webhook_row
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,11 @@ from werkzeug.test import TestResponse
 from docshare.server.services.accounts.sign_in import SESSION_LIFETIME_MS
 from tests.api.raw_client import open_listener
 from tests.api.route_table import UNKNOWN_UUID
-from tests.api.webhooks import URL, WEBHOOKS_PATH, create_webhook, list_webhooks, resolve_all_hosts
 from tests.support.cast import BASE_URL, NO_CREDENTIAL, Person, World
 from tests.support.owner import sign_in_browser
-from tests.support.receivers import LOOPBACK_NETWORKS, FakeReceiver, open_receiver
+from tests.support.receivers import LOOPBACK_NETWORKS, FakeReceiver
 from tests.support.rows import count_rows
+from tests.support.webhooks import URL, WEBHOOKS_PATH, create_webhook, list_webhooks, resolve_all_hosts
 
 SESSION_PATH = "/api/webhooks"
 BODY = {"url": URL, "events": ["file.viewed"]}
@@ -54,12 +54,6 @@ def world(make: Callable[..., World]) -> World:
 @pytest.fixture
 def browser(world: World) -> WebhookBrowser:
     return open_signed_in_browser(world, world.pia)
-
-
-@pytest.fixture
-def receiver() -> Iterator[FakeReceiver]:
-    with open_receiver() as running:
-        yield running
 
 
 def send_write(browser: WebhookBrowser, method: str, tail: str, uuid: str, **more: Any) -> TestResponse:

@@ -15,13 +15,13 @@ from werkzeug.test import TestResponse
 from docshare.contract.signing import verify
 from docshare.server.services.accounts import accounts
 from tests.api.route_table import UNKNOWN_UUID
-from tests.api.webhooks import WEBHOOKS_PATH, create_webhook, list_webhooks, update_webhook_row
 from tests.support.cast import Person, World
 from tests.support.due_deliveries import deliver_due
 from tests.support.import_source import Script, http_response
 from tests.support.polling import wait_until
 from tests.support.receivers import LOOPBACK_NETWORKS, FakeReceiver, open_receiver, reset_connection
 from tests.support.rows import count_rows
+from tests.support.webhooks import WEBHOOKS_PATH, create_webhook, list_webhooks, update_webhook_row
 
 NIL_UUID = "00000000-0000-0000-0000-000000000000"
 
@@ -29,12 +29,6 @@ NIL_UUID = "00000000-0000-0000-0000-000000000000"
 @pytest.fixture
 def world(make: Callable[..., World]) -> World:
     return make(webhook_allow=LOOPBACK_NETWORKS, rate_limit=1_000)
-
-
-@pytest.fixture
-def receiver() -> Iterator[FakeReceiver]:
-    with open_receiver() as running:
-        yield running
 
 
 def send_test(person: Person, uuid: str) -> TestResponse:

@@ -26,7 +26,7 @@ from tests.support.styled_document import StyledDocument
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 DARK = {"color_scheme": "dark"}
 WINDOWS: list[dict[str, object]] = [{}, PHONE, DARK]
-NAMES = ["desk", "phone", "dark"]
+NAMES = ["desktop", "phone", "dark"]
 MODES = ("standard", "flipbook", "swipe", "magazine")
 
 

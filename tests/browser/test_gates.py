@@ -133,7 +133,7 @@ def test_the_browser_validates_required_fields(browser: Browser, share_gated: An
         assert person.complaints == []
 
 
-@pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}], ids=["desk", "phone", "dark"])
+@pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}], ids=["desktop", "phone", "dark"])
 @pytest.mark.parametrize("settings", [EVERYTHING, {"requireEmail": True}, {"viewLimit": 3}], ids="-".join)
 def test_a_gate_has_no_serious_violation(
     browser: Browser, share_gated: Any, settings: dict[str, Any], options: dict[str, Any]

@@ -17,7 +17,7 @@ from tests.support.styled_document import (
     contrast_ratio,
     element_box,
     has_overlap,
-    parse_colour,
+    parse_color,
 )
 
 CTA = {"label": "Book a meeting", "url": "https://acme.test/meet"}
@@ -159,7 +159,7 @@ def test_no_color_of_the_owner_makes_text_unreadable(
                                   ("#notice-reload", "#notice-reload")):  # fmt: skip
                 assert contrast_ratio(page, words, ground) >= 4.5, (chosen, words)
             line, bar = (computed_style(page, name, "background-color") for name in ("#progress", ".bar"))
-            assert colors.contrast_ratio(parse_colour(line), parse_colour(bar)) >= 4.5
+            assert colors.contrast_ratio(parse_color(line), parse_color(bar)) >= 4.5
 
 
 @pytest.mark.parametrize(("size", "height"), [("s", 24), ("m", 36), ("l", 52), ("xl", 76)])

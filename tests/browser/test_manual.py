@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
-@pytest.mark.parametrize("options", WINDOWS, ids=["desk", "phone", "dark"])
+@pytest.mark.parametrize("options", WINDOWS, ids=["desktop", "phone", "dark"])
 def test_three_pages_for_an_owner_have_no_serious_violation(
     browser: Browser, world: World, options: dict[str, object]
 ) -> None:

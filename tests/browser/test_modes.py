@@ -20,7 +20,7 @@ def report(publish: PublishInMode, mode: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def linked(publish: PublishInMode, mode: str) -> str:
+def linked_document(publish: PublishInMode, mode: str) -> str:
     """Return the URL of a document whose first page links to the web and to page 5."""
     marks = [
         f"<< /Type /Annot /Subtype /Link /Border [0 0 0] /Rect [{rect}] {action} >>"
@@ -80,8 +80,8 @@ def test_buttons_turn_pages_and_are_disabled_at_the_ends(desktop_visitor: Visito
     assert 12 not in visible_pages(page)
 
 
-def test_hidden_pages_are_inaccessible(desktop_visitor: Visitor, linked: str) -> None:
-    page = desktop_visitor.open(linked)
+def test_hidden_pages_are_inaccessible(desktop_visitor: Visitor, linked_document: str) -> None:
+    page = desktop_visitor.open(linked_document)
     page.locator(".page[data-page='1'] .page-links a").first.wait_for()
     page.locator(".page[data-page='2'] .page-text").wait_for(state="attached")
     assert page.get_by_role("article").count() == 1
@@ -90,8 +90,8 @@ def test_hidden_pages_are_inaccessible(desktop_visitor: Visitor, linked: str) ->
     assert page.get_by_role("link").filter(visible=True).count() == page.locator("a.skip, .badge a, a.badge").count()
 
 
-def test_the_page_has_no_serious_violation(desktop_visitor: Visitor, linked: str) -> None:
-    page = desktop_visitor.open(linked)
+def test_the_page_has_no_serious_violation(desktop_visitor: Visitor, linked_document: str) -> None:
+    page = desktop_visitor.open(linked_document)
     page.locator(".page[data-page='1'] .page-links a").first.wait_for()
     page.locator("#page-number").focus()  # keeps the toolbar of the magazine visible
     assert find_serious_violations(page) == []
@@ -111,8 +111,10 @@ def test_a_page_turn_is_announced_to_screen_readers(desktop_visitor: Visitor, re
     assert status.get_attribute("aria-live") in (None, "polite")
 
 
-def test_the_focus_on_a_page_that_is_turned_moves_to_the_document(desktop_visitor: Visitor, linked: str) -> None:
-    page = desktop_visitor.open(linked)
+def test_the_focus_on_a_page_that_is_turned_moves_to_the_document(
+    desktop_visitor: Visitor, linked_document: str
+) -> None:
+    page = desktop_visitor.open(linked_document)
     page.locator(".page[data-page='1'] .page-links a").first.focus()
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.id") == "pages"
@@ -138,8 +140,8 @@ def test_reloading_restores_the_page(desktop_visitor: Visitor, report: str) -> N
     assert visible_pages(page) == before
 
 
-def test_an_internal_link_opens_its_page_and_back_returns(desktop_visitor: Visitor, linked: str) -> None:
-    page = desktop_visitor.open(linked)
+def test_an_internal_link_opens_its_page_and_back_returns(desktop_visitor: Visitor, linked_document: str) -> None:
+    page = desktop_visitor.open(linked_document)
     page.get_by_role("link", name="Go to page 5").click()
     wait_for_page(page, 5)
     page.go_back()
@@ -148,8 +150,8 @@ def test_an_internal_link_opens_its_page_and_back_returns(desktop_visitor: Visit
     wait_for_page(page, 5)
 
 
-def test_find_opens_the_page_and_highlights_the_text(desktop_visitor: Visitor, linked: str) -> None:
-    page = desktop_visitor.open(linked)
+def test_find_opens_the_page_and_highlights_the_text(desktop_visitor: Visitor, linked_document: str) -> None:
+    page = desktop_visitor.open(linked_document)
     page.keyboard.press("f")
     page.locator("#find-words").fill("page 4")
     wait_for_page(page, 4)
@@ -266,9 +268,9 @@ def test_the_rest_of_a_scrolling_wheel_gesture_turns_no_page(desktop_visitor: Vi
 
 
 def test_links_at_the_page_margin_can_be_clicked_without_turning_the_page(
-    desktop_visitor: Visitor, linked: str
+    desktop_visitor: Visitor, linked_document: str
 ) -> None:
-    page = desktop_visitor.open(linked)
+    page = desktop_visitor.open(linked_document)
     link = page.get_by_role("link", name="Go to page 5")
     link.hover()
     page.mouse.down()
@@ -289,8 +291,8 @@ def test_a_click_on_the_page_margin_turns_the_page(desktop_visitor: Visitor, rep
     wait_for_page(page, 1)
 
 
-def test_dragging_over_text_selects_it_and_turns_no_page(desktop_visitor: Visitor, linked: str) -> None:
-    page = desktop_visitor.open(linked)
+def test_dragging_over_text_selects_it_and_turns_no_page(desktop_visitor: Visitor, linked_document: str) -> None:
+    page = desktop_visitor.open(linked_document)
     line = page.locator(".page[data-page='1'] .page-text span").first.bounding_box()
     assert line is not None
     page.mouse.move(line["x"] + 1, line["y"] + line["height"] / 2)

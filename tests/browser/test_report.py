@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from docshare.report.standalone import render_standalone
 from docshare.server.services.readership import viewing
 from tests.support import reports
 from tests.support.axe import find_serious_violations
-from tests.support.browser import DESKTOP, PHONE, visitor
+from tests.support.browser import DESKTOP, PHONE, SCREENSHOT_DIR, is_within_window, save_screenshot, visitor
 from tests.support.cast import World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient
 from tests.support.in_process_server import serve_world
@@ -31,9 +30,8 @@ COOKIE = "docshare_session"
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
 TABLET = {"viewport": {"width": 820, "height": 1180}}
 DARK = {"color_scheme": "dark"}
-NAMES = ["desk", "tablet", "phone", "dark"]
+NAMES = ["desktop", "tablet", "phone", "dark"]
 WINDOWS = list(zip([{}, TABLET, HANDHELD, DARK], NAMES, strict=True))
-SCREENSHOT_DIR = os.environ.get("DOCSHARE_TEST_SHOTS")  # a directory for screenshots
 TRAP = "window.pwned = () => { document.documentElement.dataset.pwned = 'yes'; }"
 
 
@@ -89,17 +87,6 @@ def wait_for_images(page: Page) -> None:
     """Wait until every image is loaded, including those below the window."""
     page.evaluate("document.querySelectorAll('img').forEach((image) => { image.loading = 'eager'; })")
     page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
-
-
-def save_screenshot(page: Page, name: str) -> None:
-    if SCREENSHOT_DIR:
-        page.screenshot(path=str(Path(SCREENSHOT_DIR) / f"{name}.png"), full_page=True)
-
-
-def is_within_window(page: Page) -> bool:
-    """Return whether nothing overflows the window horizontally."""
-    width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return width == 0
 
 
 @pytest.mark.parametrize(("size", "name"), WINDOWS, ids=NAMES)

@@ -28,7 +28,7 @@ def story(share: ShareDocument) -> str:
 
 
 @pytest.fixture(scope="module")
-def linked(share: ShareDocument) -> str:
+def linked_document(share: ShareDocument) -> str:
     first = Sheet(
         lines_content("See the source"),
         annots=(
@@ -165,10 +165,10 @@ def test_closing_find_restores_the_focus(desktop_visitor: Visitor, story: str) -
     assert page.evaluate("document.activeElement.id") == "find-open"
 
 
-def test_an_external_link_opens_a_new_tab_without_referrer_or_opener(browser: Browser, linked: str) -> None:
+def test_an_external_link_opens_a_new_tab_without_referrer_or_opener(browser: Browser, linked_document: str) -> None:
     with visitor(browser) as person:
         person.context.route("https://example.com/**", lambda route: route.fulfill(body="<title>source</title>"))
-        page = person.open(linked)
+        page = person.open(linked_document)
         anchor = page.locator(".page-links a[target=_blank]")
         assert anchor.get_attribute("rel") == "noopener noreferrer nofollow"
         with person.context.expect_page() as opened:
@@ -178,8 +178,8 @@ def test_an_external_link_opens_a_new_tab_without_referrer_or_opener(browser: Br
         assert opened.value.evaluate("[document.referrer, window.opener]") == ["", None]
 
 
-def test_an_internal_link_opens_its_page_and_back_returns(desktop_visitor: Visitor, linked: str) -> None:
-    page = desktop_visitor.open(linked)
+def test_an_internal_link_opens_its_page_and_back_returns(desktop_visitor: Visitor, linked_document: str) -> None:
+    page = desktop_visitor.open(linked_document)
     page.mouse.wheel(0, 150)
     page.wait_for_function("() => scrollY === 150")
     page.get_by_role("link", name="Go to page 4").click()
@@ -192,8 +192,8 @@ def test_an_internal_link_opens_its_page_and_back_returns(desktop_visitor: Visit
     wait_for_page(page, 4)
 
 
-def test_a_javascript_link_is_omitted(desktop_visitor: Visitor, linked: str) -> None:
-    page = desktop_visitor.open(linked)
+def test_a_javascript_link_is_omitted(desktop_visitor: Visitor, linked_document: str) -> None:
+    page = desktop_visitor.open(linked_document)
     page.locator(".page-links a").first.wait_for()
     assert page.locator(".page-links a").count() == 2
     assert not re.search("javascript:", page.content(), re.IGNORECASE)

@@ -29,7 +29,7 @@ def get_file(server: ServerProcess, link: str, path: str = "") -> Any:
 
 def open_panel(page: Page) -> Locator:
     page.locator("#visit-open").click()
-    return page.get_by_role("dialog", name="What is recorded of this visit")
+    return page.get_by_role("dialog", name="is recorded of this visit")
 
 
 def read_until_counted(page: Page, server: ServerProcess, link: str) -> None:

@@ -9,20 +9,9 @@ import pytest
 import requests
 
 from tests.support.pdfs import simple_pdf
-from tests.support.server_process import make_env, run_docshare, run_server
+from tests.support.server_process import run_admin, run_docshare, run_server
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
-
-
-@pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    return make_env(tmp_path)
-
-
-def run_admin(env: dict[str, str], *args: str) -> Any:
-    done = run_docshare("admin", *args, "--json", env=env)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def test_accounts_and_keys_are_managed_without_a_server(env: dict[str, str]) -> None:

@@ -9,18 +9,7 @@ import pytest
 import requests
 
 from tests.support.pdfs import simple_pdf
-from tests.support.server_process import make_env, run_docshare, run_server
-
-
-@pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    return make_env(tmp_path)
-
-
-def run_admin(env: dict[str, str], *args: str) -> Any:
-    done = run_docshare("admin", *args, "--json", env=env)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+from tests.support.server_process import make_env, run_admin, run_docshare, run_server
 
 
 def test_a_link_is_frozen_and_unfrozen(tmp_path: Path, env: dict[str, str]) -> None:

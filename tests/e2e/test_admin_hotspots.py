@@ -4,20 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 import requests
 
 from tests.support.images import make_mp3_frame
 from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.server_process import ServerProcess, run_docshare, run_server
 
 UNKNOWN = "6f1c2e9a-3b0d-4d53-9a51-0c8d3f5f8f10"
 PLACE_OPTIONS = ("--page", "2", "--rect", "0.1, 0.2,.3,0.4")
-
-
-@pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    return make_env(tmp_path)
 
 
 def run_hotspot(env: dict[str, str], *args: str) -> Any:

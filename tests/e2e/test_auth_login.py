@@ -35,12 +35,6 @@ def browser(server: ServerProcess) -> requests.Session:
     return session
 
 
-@pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    """Return a separate home directory, for the server on another machine."""
-    return make_env(tmp_path)
-
-
 def press_consent_button(browser: requests.Session, address: str, decision: str = "approve") -> str:
     """Return the redirect after the owner pressed a button on the consent page."""
     page = browser.get(address, timeout=10)

@@ -55,15 +55,15 @@ def add_answers(line: str) -> str:
 
 @pytest.mark.timeout(600)
 def test_the_commands_of_the_readme_and_the_topics_work_in_one_directory(tmp_path: Path) -> None:
-    env, desk, programs = make_env(tmp_path), tmp_path / "desk", tmp_path / "programs"
-    desk.mkdir()
+    env, folder, programs = make_env(tmp_path), tmp_path / "work", tmp_path / "programs"
+    folder.mkdir()
     programs.mkdir()
     (programs / "docshare").write_text(f'#!/bin/sh\nexec {" ".join(COMMAND)} "$@"\n')
     (programs / "docshare").chmod(0o755)
     env |= {"PATH": f"{programs}:{env['PATH']}", "PYTHONPATH": str(Path(__file__).parents[2])}
-    (desk / "guests.csv").write_text(read_example("label,pages,"))
+    (folder / "guests.csv").write_text(read_example("label,pages,"))
     # The webhook URL of the example is unreachable, and apply resolves its host.
-    (desk / "share.yaml").write_text(read_example("version: 1").partition("webhooks:")[0])
+    (folder / "share.yaml").write_text(read_example("version: 1").partition("webhooks:")[0])
     process, _ = start_server("--port", "0", "--demo", env=env)
     try:
         assert process.stdout.readline().startswith("http")  # the link: the sample has been uploaded
@@ -75,7 +75,7 @@ def test_the_commands_of_the_readme_and_the_topics_work_in_one_directory(tmp_pat
         for line in typed:
             done = subprocess.run(
                 ["bash", "-c", line],
-                cwd=desk, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+                cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
             )  # fmt: skip
             code = next((code for words, code in _EXPECTED_EXIT_CODES.items() if line.startswith(words)), 0)
             assert done.returncode in (0, code), f"{line}\n{done.stderr}"

@@ -18,12 +18,7 @@ import requests
 
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import DESKTOP
-from tests.support.server_process import COMMAND, make_env, run_docshare, run_server, start_server
-
-
-@pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    return make_env(tmp_path)
+from tests.support.server_process import COMMAND, run_docshare, run_server, start_server
 
 
 def stop_process(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> tuple[int, str]:

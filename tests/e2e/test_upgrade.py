@@ -1,12 +1,11 @@
-"""What ``docshare help upgrade`` promises: this version opens the data directories of all earlier ones, and an older
-version leaves that of a newer one alone.
+"""The promises of ``docshare help upgrade``: this version opens the data directories of all earlier versions, and an
+older version does not change the directory of a newer one.
 
-``fixtures/schema-NN.tar.zst`` is the data directory of the last commit whose newest schema step was NN; steps that
-are missing came together with a later one, so no version ended with them. The program of that commit, named in the
-file ``expected.json`` of the archive, created an account of the Pro plan and served the directory. It was sent
-``plan.pdf`` of three pages, a variant, a webhook, and the beacons of one reader of three pages, where it had those.
-A released fixture never changes. Before a step is added, ``python -m tests.support.schema_fixture`` makes the fixture
-of the step before.
+``fixtures/schema-NN.tar.zst`` is the data directory of the last commit whose newest schema step was NN. A step without
+a fixture was released together with a later one. The file ``expected.json`` of the archive names the commit. Its
+program created an account of the Pro plan and served the directory; as far as it supported them, it received
+``plan.pdf`` of three pages, a variant, a webhook, and the beacons of one reader of three pages. A released fixture
+never changes. Before you add a step, ``python -m tests.support.schema_fixture`` creates the fixture of the step before.
 """
 
 import hashlib

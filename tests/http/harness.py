@@ -130,7 +130,7 @@ def describe_file(file: Any) -> dict[str, Any]:
 
 
 @dataclass
-class RawResponse:
+class ReceivedResponse:
     status: int
     headers: dict[str, str]
     body: bytes
@@ -166,7 +166,7 @@ class RawConnection:
                 sent += self.socket.send(block)
         return sent
 
-    def read_response(self, method: str = "GET") -> RawResponse:
+    def read_response(self, method: str = "GET") -> ReceivedResponse:
         """Read one complete response with a Content-Length."""
         head = self._read_until(b"\r\n\r\n")
         status_line, *lines = head[:-4].decode("latin-1").split("\r\n")
@@ -177,7 +177,7 @@ class RawConnection:
             self._receive()
         body, self.buffer = self.buffer[:length], self.buffer[length:]
         json_body = headers.get("content-type", "").endswith("json") and body
-        return RawResponse(status, headers, body, json.loads(body) if json_body else {})
+        return ReceivedResponse(status, headers, body, json.loads(body) if json_body else {})
 
     def read_to_end(self) -> bytes:
         """Return all bytes until the other side closes the connection."""

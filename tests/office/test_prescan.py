@@ -343,7 +343,7 @@ def test_the_confined_scan_returns_the_result_of_the_prescan(tmp_path: Path) -> 
         "no address",
         "many addresses",
         "a long reason",
-        "a reason that is no text",
+        "a reason that is not a string",
     ],
 )
 def test_a_failed_scan_rejects_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behavior: str) -> None:

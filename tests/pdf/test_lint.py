@@ -153,7 +153,7 @@ def test_messages_contain_names_of_people_and_files(linter: PdfLinter, write_fil
     )  # fmt: skip
     assert [each.message for each in linter.lint(write_file(make_lint_pdf(*changes)))] == [
         '1 embedded file: "plan.xlsx".',
-        '1 filled-in form field: "colour".',
+        '1 filled-in form field: "color".',
         '1 comment by "Bob".',
         r'Contains the path "C:\Users\ada\offer.docx".',
         'The metadata names "Ada Lovelace".',

@@ -10,7 +10,7 @@ from docshare.server.pdf import engine as engine_module
 from docshare.server.pdf.engine import PdfEngine
 from tests.support.hostile_pdfs import nested_states
 from tests.support.pdfs import simple_pdf
-from tests.support.picture_pdfs import BLUE, GREEN, RED, WHITE, Colour, make_stripes, picture_pdf
+from tests.support.picture_pdfs import BLUE, GREEN, RED, WHITE, Color, make_stripes, picture_pdf
 
 Put = Callable[..., Path]
 NAMES = {RED: "#c81e28", BLUE: "#143cdc", GREEN: "#0aa03c", WHITE: "#ffffff"}
@@ -26,7 +26,7 @@ def inspect_palette(engine: PdfEngine, path: Path) -> list[str] | None:
     "shares", [((RED, 70), (BLUE, 30)), ((RED, 30), (BLUE, 70)), ((RED, 20), (BLUE, 30), (GREEN, 40), (WHITE, 10))]
 )
 def test_colors_are_sorted_by_their_share_of_the_image(
-    engine: PdfEngine, write_file: Put, shares: tuple[tuple[Colour, int], ...]
+    engine: PdfEngine, write_file: Put, shares: tuple[tuple[Color, int], ...]
 ) -> None:
     """The most dominant color comes first."""
     expected = [NAMES[color] for color, _ in sorted(shares, key=lambda share: -share[1])]

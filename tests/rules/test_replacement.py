@@ -1,4 +1,4 @@
-"""What a replacement preserves, and when it is allowed."""
+"""The effects of a replacement, and when it is allowed."""
 
 import json
 from typing import Any

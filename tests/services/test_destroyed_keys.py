@@ -1,4 +1,4 @@
-"""What destroys a document destroys its data key first, in every file of the instance; nothing else does."""
+"""Every deletion of a document destroys its data key first, in every file of the instance; nothing else does."""
 
 import os
 from collections.abc import Callable

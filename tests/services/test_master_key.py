@@ -19,8 +19,8 @@ from docshare.server.store.master_keys import KeyFile
 from docshare.server.store.tables import instance as instance_rows
 from docshare.server.store.tables import webhooks as webhook_rows
 from docshare.server.store.vault import Vault
-from tests.api import webhooks
 from tests.services.test_encryption import assert_served, list_sealed, reopen, upload_everything
+from tests.support import webhooks
 from tests.support.cast import BASE_URL, World
 from tests.support.database import sqlite_only
 

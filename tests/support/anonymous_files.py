@@ -1,4 +1,4 @@
-"""Files that nobody owns yet, made at the service: also where the operator lets nobody share without an account."""
+"""Anonymous files, created through the service, so that they exist even where anonymous uploads are off."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,13 +22,13 @@ class AnonymousFile:
     manage_token: str
 
     def manage(self, method: str, path: str, **more: Any) -> TestResponse:
-        """Return a request with the manage token."""
+        """Send a request with the manage token."""
         headers = {"Authorization": f"Bearer {self.manage_token}"} | more.pop("headers", {})
         return self.world.http.open(path, method=method, headers=headers, **more)
 
 
 def share_anonymously(world: World, content: bytes | None = None, *, days: int = 7) -> AnonymousFile:
-    """Share a document as somebody without an account; the link expires after ``days``."""
+    """Upload a document without an account; the link expires after ``days``."""
     made = world.pia.upload(content)
     with world.rt.db.write():
         delete_at = world.clock.now + days * DAY

@@ -1,4 +1,4 @@
-"""Accessibility of a page as axe-core judges it; the library lies beside the browser tests, under its own licence."""
+"""Check the accessibility of a page with axe-core, a copy of which is in ``tests/browser``, under its own license."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from playwright.sync_api import Frame, Page
 
 _SOURCE = (Path(__file__).parents[1] / "browser" / "vendor" / "axe.min.js").read_text(encoding="utf-8")
-# What fades in is pale for a moment.
+# An element that fades in has a low contrast for a moment.
 _WAIT_FOR_REST = """async () => {
   const moving = document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime < Infinity);
   await Promise.allSettled(moving.map((one) => one.finished));

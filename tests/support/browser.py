@@ -1,4 +1,4 @@
-"""Somebody with a real browser: opens share links, and notices whatever a reader should never meet."""
+"""A reader with a real browser, which records console messages and exceptions that no reader should cause."""
 
 import itertools
 import os
@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,9 +14,10 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, P
 
 _CONFIGURED_CHROMIUM = os.environ.get("DOCSHARE_TEST_CHROMIUM")
 CHROMIUM = _CONFIGURED_CHROMIUM or "/usr/bin/chromium"
-# Chromium's engine without the program around it takes half the time. Counting and the main job use the whole one.
+# Chromium's headless shell takes half the time of the whole browser, which only a few jobs use.
 ENGINE = _CONFIGURED_CHROMIUM or shutil.which("chromium-headless-shell") or CHROMIUM
 DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"
+SCREENSHOT_DIR = os.environ.get("DOCSHARE_TEST_SHOTS")  # a directory for screenshots
 PHONE = (
     "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 "
     "Mobile Safari/537.36"
@@ -32,14 +34,14 @@ SWITCHES = [
 
 
 def launch(playwright: Playwright, program: str = CHROMIUM) -> Browser:
-    """Return the system's Chromium, without a window."""
+    """Launch the system's Chromium without a window."""
     return playwright.chromium.launch(executable_path=program, args=SWITCHES)
 
 
 @dataclass
 class Visitor:
-    """One reader's window. ``complaints`` collects console errors and warnings (blocked content too) and uncaught
-    exceptions; ``requests`` every address the browser asked for."""
+    """The window of one reader. ``complaints``: console errors and warnings (including blocked content) and uncaught
+    exceptions; ``requests``: every URL that the browser requested."""
 
     context: BrowserContext
     page: Page
@@ -59,7 +61,7 @@ class Visitor:
         }
 
     def watch(self) -> None:
-        """Begin to notice."""
+        """Start recording."""
         self.page.set_default_timeout(10_000)
         self.page.on("console", self._record_message)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -74,14 +76,14 @@ class Visitor:
 
 
 def next_address_header() -> dict[str, str]:
-    """Return the header by which a server that trusts this host takes its next visitor for another network: so many
-    readers at once from a single one would be slowed down."""
+    """Return a header that gives the next reader an address in another network, for a server that trusts this host.
+    Many readers of one network would reach its rate limit."""
     upper, lower = divmod(next(_VISITOR_NUMBERS), 250)
     return {"X-Forwarded-For": f"198.18.{upper % 250}.{lower + 1}"}
 
 
 def desktop_options() -> dict[str, Any]:
-    """Return browser context options of a desktop window and a desktop browser."""
+    """Return options of a browser context with a desktop window and a desktop user agent."""
     return {"viewport": {"width": 1440, "height": 900}, "user_agent": DESKTOP}
 
 
@@ -116,7 +118,7 @@ def wait_for_page(page: Page, number: int) -> None:
 
 
 def read_to_page_three(person: Visitor, link: str) -> None:
-    """Open the link, read, turn two pages, read each for two seconds, and close the page like a reader does."""
+    """Open the link, read three pages for two seconds each, and close the page."""
     page = person.open(link)
     page.wait_for_timeout(2_000)
     for number in (2, 3):
@@ -127,7 +129,7 @@ def read_to_page_three(person: Visitor, link: str) -> None:
 
 
 def record_layout_shifts(page: Page) -> None:
-    """Write down from the next load on what jumps on ``page``."""
+    """Record layout shifts of ``page`` from its next load on."""
     page.add_init_script(
         """
         window.shifts = [];
@@ -144,13 +146,13 @@ def layout_shift_score(page: Page) -> float:
 
 
 def intercept_requests(page: Page) -> None:
-    """Look at all that ``page`` asks for, from its next load to its end. Without it the browser begins and ends to look
-    with the first route and the last, and what an open page asks for in the same moment slips past a new route."""
+    """Intercept all requests of ``page`` from its next load until it is closed. Otherwise the browser starts to
+    intercept with the first route, and requests that an open page sends at that moment would bypass the route."""
     page.route("http://nobody.invalid/", lambda route: route.abort())
 
 
 class RequestGate:
-    """Holds back what the browser asks for below ``pattern`` until it is opened. ``held``: what waits."""
+    """Holds requests that match one of ``patterns`` until ``open`` is called. ``held``: the waiting requests."""
 
     def __init__(self, page: Page, *patterns: str) -> None:
         self.held: list[Route] = []
@@ -159,7 +161,7 @@ class RequestGate:
             page.route(pattern, self._hold_route)
 
     def open(self) -> None:
-        """Let through what waits, and everything later."""
+        """Continue the held requests, and hold none from now on."""
         self._open = True
         for route in self.held:
             route.continue_()
@@ -169,3 +171,15 @@ class RequestGate:
             route.continue_()
         else:
             self.held.append(route)
+
+
+def save_screenshot(page: Page, name: str) -> None:
+    """Save a screenshot of the whole page if DOCSHARE_TEST_SHOTS names a directory."""
+    if SCREENSHOT_DIR:
+        page.screenshot(path=str(Path(SCREENSHOT_DIR) / f"{name}.png"), full_page=True)
+
+
+def is_within_window(page: Page) -> bool:
+    """Return whether nothing overflows the window horizontally."""
+    width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return width == 0

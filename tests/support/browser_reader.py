@@ -1,4 +1,4 @@
-"""Somebody who sits at a browser, and whose time on both sides of the wire passes only as a test says."""
+"""A reader with a real browser; the test moves the clocks of the page and of the server together."""
 
 from contextlib import suppress
 
@@ -6,15 +6,15 @@ from playwright.sync_api import Error, Page, Request
 
 from tests.support.clock import FakeClock
 
-# A browser without a window has no other way to be covered.
+# A browser without a window cannot be covered by another one.
 HIDE_PAGE = "Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })"
 _SHOW_PAGE = "delete document.visibilityState"
 _DISPATCH_VISIBILITY = "document.dispatchEvent(new Event('visibilitychange'))"
 
 
 class BrowserReader:
-    """``clock`` is the server's; ``page`` shows a share page, its own clock installed by Playwright. ``before``: ms
-    that had passed in the page when its clock was stopped; its script measured so much of them as it was there for."""
+    """``clock``: the clock of the server; ``page``: a share page with a clock that Playwright installed. ``before``:
+    the milliseconds in the page before its clock stopped; its script measured a part of them."""
 
     def __init__(self, page: Page, clock: FakeClock) -> None:
         self.page = page
@@ -34,37 +34,37 @@ class BrowserReader:
         raise AssertionError("the clock of the page cannot be stopped")
 
     def advance(self, seconds: int) -> None:
-        """Let time pass in short steps; what is sent in one is answered before the next."""
+        """Advance both clocks in steps of 5 s; wait for the responses after each step."""
         for _ in range(seconds // 5):
             self._clock.advance(seconds=5)
             self.page.clock.run_for(5_000)
             self.wait_until_idle()
 
     def wait_until_idle(self) -> None:
-        """Wait until nothing is on its way to the server."""
+        """Wait until no beacon is pending."""
         self.page.wait_for_timeout(20)
         while self._pending:
             self.page.wait_for_timeout(10)
 
     def press_key(self) -> None:
-        """Give the page one trusted event."""
+        """Press a key, so that the page receives one trusted event."""
         self.page.keyboard.press("Shift")
         self.wait_until_idle()
 
     def hide_page(self) -> None:
-        """Cover the page."""
+        """Report the page as hidden."""
         self.page.evaluate(HIDE_PAGE)
         self.page.evaluate(_DISPATCH_VISIBILITY)
 
     def show_page(self) -> None:
-        """Uncover the page, and wait until the server has heard of it."""
+        """Report the page as visible, and wait for the response to its beacon."""
         self.page.evaluate(_SHOW_PAGE)
         with self.page.expect_response("**/beacon"):
             self.page.evaluate(_DISPATCH_VISIBILITY)
         self.wait_until_idle()
 
     def go_offline(self, seconds: int) -> None:
-        """Let time pass without a network, then find it again."""
+        """Advance both clocks while the browser is offline, then reconnect it."""
         self.page.context.set_offline(True)
         for _ in range(seconds // 5):
             self._clock.advance(seconds=5)
@@ -78,6 +78,6 @@ class BrowserReader:
         self.page.goto("about:blank")
 
     def _count_pending(self, request: Request, change: int) -> None:
-        # Of what is left to the browser (navigator.sendBeacon) nobody hears the end.
+        # The browser does not report the end of a navigator.sendBeacon.
         if request.url.endswith("/beacon") and request.resource_type == "fetch":
             self._pending = max(self._pending + change, 0)

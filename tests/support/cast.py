@@ -32,7 +32,7 @@ BASE_URL = "http://127.0.0.1:8787"
 _METADATA = f'resource_metadata="{BASE_URL}/.well-known/oauth-protected-resource"'
 NO_CREDENTIAL = f"Bearer {_METADATA}"
 INVALID_TOKEN = f'Bearer error="invalid_token", {_METADATA}'
-"""Challenges of a 401: nothing was sent, or it does not count."""
+"""``WWW-Authenticate`` of a 401: without a credential, and with an invalid one."""
 PEOPLE = {"fay": Plan.FREE, "bea": Plan.BASIC, "pia": Plan.PRO, "mal": Plan.PRO}
 
 
@@ -84,7 +84,7 @@ class World:
     mal: Person
 
 
-# Making these for every test would take longer than most tests: the empty database as it is after all migrations, and
+# Creating these for every test would take longer than most tests: the empty database after all migrations, and
 # applications that no test uses now.
 _schema: bytes | None = None
 _idle_apps: list[Flask] = []
@@ -100,7 +100,7 @@ def make_store(path: Path) -> Store:
 
 
 def _make_storage_url(data_dir: Path) -> str:
-    """The address of an empty store: a bucket where the run asks for one, otherwise a folder that may be shared."""
+    """Return the URL of an empty store: a bucket if the run is configured for one, otherwise a directory."""
     if os.environ["DOCSHARE_TEST_STORAGE"] != "bucket":
         (data_dir / "shared").mkdir(exist_ok=True)
         return (data_dir / "shared").as_uri()
@@ -112,8 +112,8 @@ def _make_storage_url(data_dir: Path) -> str:
 
 
 def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings: Any) -> Runtime:
-    """A runtime on a real database in ``data_dir``, with a clock that stands still; its limits are in Redis and its
-    documents in a bucket where the run asks for that."""
+    """Return a runtime on a real database in ``data_dir``, with ``clock``. If the run is configured for it, its rate
+    limits are in Redis and its documents in a bucket."""
     global _schema
     for name in ("blobs", "tmp", "cache"):
         (data_dir / name).mkdir(parents=True, exist_ok=True)

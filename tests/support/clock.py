@@ -1,4 +1,4 @@
-"""Time that moves only when a test says so."""
+"""A clock that only a test advances."""
 
 from datetime import timedelta
 
@@ -13,6 +13,6 @@ class FakeClock:
         return self.now
 
     def advance(self, **amount: float) -> int:
-        """Move on by ``timedelta(**amount)``; returns the new time in milliseconds."""
+        """Advance by ``timedelta(**amount)``; return the new time in milliseconds."""
         self.now += timedelta(**amount) // timedelta(milliseconds=1)
         return self.now

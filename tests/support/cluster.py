@@ -89,7 +89,7 @@ class ClusterInstance:
 
 @dataclass
 class Cluster:
-    """``url``: what readers see, with TLS; ``certificate``: the file that vouches for it; ``token``: an API key."""
+    """``url``: the base URL for readers, over TLS; ``certificate``: the file of its CA; ``token``: an API key."""
 
     url: str
     certificate: Path
@@ -101,9 +101,9 @@ class Cluster:
         return {"Authorization": f"Bearer {self.token}"}
 
     def open_session(self) -> requests.Session:
-        """A client that trusts the certificate; its requests go to whatever instance nginx chooses."""
+        """Return a client that trusts the certificate; nginx chooses the instance of each request."""
         session = requests.Session()
-        session.trust_env = False  # a bundle of certificates in the environment would win
+        session.trust_env = False  # a CA bundle in the environment would take precedence
         session.verify = str(self.certificate)
         return session
 
@@ -113,8 +113,8 @@ class Cluster:
 
 @contextmanager
 def run_cluster(folder: Path, count: int, database_url: str, **settings: str) -> Iterator[Cluster]:
-    """Run ``count`` instances on the database for the length of the block; ``settings`` are variables without the
-    prefix DOCSHARE_, except those of AWS."""
+    """Run ``count`` instances on the database for the length of the block. ``settings``: environment variables; all but
+    those of AWS get the prefix DOCSHARE_."""
     key = folder / "secret.key"
     key.write_bytes(os.urandom(32))
     certificate, port = make_certificate(folder, "localhost"), find_free_port()
@@ -157,7 +157,7 @@ def _start_nginx(
     text = _NGINX.format(
         folder=folder, servers=servers, port=port, certificate=certificate, key=certificate.with_name("key.pem")
     )
-    path.write_text(f"user root;\n{text}" if os.getuid() == 0 else text)  # whose temporary folder others cannot enter
+    path.write_text(f"user root;\n{text}" if os.getuid() == 0 else text)
     program = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
     assert program is not None, "nginx is not installed"
     process = subprocess.Popen([program, "-c", str(path), "-p", str(folder)], stderr=subprocess.DEVNULL)

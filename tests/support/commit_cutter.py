@@ -17,7 +17,7 @@ _BOUND = re.compile(rb"B.{4}\0(_pg3_\d+)\0", re.DOTALL)
 
 
 class _Statements:
-    """The statements of one connection. The driver prepares those that it repeats, and then sends their names."""
+    """The statements of one connection. The driver prepares a repeated statement, and then sends only its name."""
 
     def __init__(self) -> None:
         self._named: dict[bytes, bytes] = {}
@@ -32,7 +32,7 @@ class _Statements:
 
 
 class CommitCutter:
-    """Forwards all connections to ``port`` of this machine from one of its own, ``listening``.
+    """Forwards all connections on the port ``listening`` to ``port`` of this machine.
 
     ``cut`` chooses the next transaction with ``statement`` and whether PostgreSQL gets its COMMIT. While ``is_down``,
     connections are closed at once.
@@ -71,7 +71,7 @@ class CommitCutter:
                 threading.Thread(target=_forward, args=(server, client), daemon=True).start()
 
     def _send(self, client: socket.socket, server: socket.socket) -> None:
-        """Forward what the client sends; it waits for the answer to each statement."""
+        """Forward the messages of the client, which waits for the response to each statement."""
         statements = _Statements()
         is_chosen = False
         with client, suppress(OSError):

@@ -1,4 +1,4 @@
-"""Notices every attempt to connect, and lets none leave this machine."""
+"""Records every attempt to connect, and blocks those to other machines."""
 
 import ipaddress
 import socket

@@ -1,4 +1,4 @@
-"""The routes that change something for whoever holds a cookie, and how a page of this server sends to each."""
+"""The routes that accept a cookie and change something, with the request that a page of this server sends to each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts import sign_in
-from tests.api.webhooks import URL, create_webhook, resolve_all_hosts
 from tests.support.cast import World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
 from tests.support.gate_client import set_trial_cookies
@@ -22,11 +21,12 @@ from tests.support.oauth_app import OAuthApp, make_app
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import DESKTOP, FakeReader
+from tests.support.webhooks import URL, create_webhook, resolve_all_hosts
 
 
 class SenderKind(Enum):
-    """Who sends to a route: an owner's form with its token, an owner's script with it (JSON or a document), the form of
-    a sign-in page, the script or a form of a share page, or its reading report."""
+    """The sender of a request: a form of an owner's page with its CSRF token, a script of such a page with it (JSON or
+    a document), the form of a sign-in page, a script or a form of a share page, or its beacon."""
 
     FORM = auto()
     JSON = auto()
@@ -39,7 +39,7 @@ class SenderKind(Enum):
 
 @dataclass(frozen=True)
 class CookieRequest:
-    """One request. ``form``: its fields; ``body``: its JSON; ``more`` of what a test client takes."""
+    """One request. ``form``: its fields; ``body``: its JSON; ``more``: further arguments of the test client."""
 
     browser: FlaskClient
     method: str
@@ -53,7 +53,7 @@ class CookieRequest:
         return replace(self, headers=self.headers | headers)
 
     def with_token(self, token: str | None) -> CookieRequest:
-        """With ``token`` where its CSRF token stood; None leaves it out."""
+        """Return the request with another CSRF token; None removes it."""
         if self.form is not None and "csrf" in self.form:
             rest = {key: value for key, value in self.form.items() if key != "csrf"}
             return replace(self, form=rest if token is None else rest | {"csrf": token})
@@ -63,8 +63,8 @@ class CookieRequest:
 
 @dataclass
 class OwnerAndReader:
-    """A world with a signed-in owner, Pia, who has a file, and a reader of it. ``token``: of Pia's session, and
-    ``other_token`` of another one of hers."""
+    """A world in which Pia is signed in and owns a file, and a reader of that file. ``token``: the CSRF token of Pia's
+    session; ``other_token``: that of another session of hers."""
 
     world: World
     browser: FlaskClient
@@ -84,14 +84,14 @@ class OwnerAndReader:
         return sent.browser.open(sent.path, method=sent.method, headers=headers, buffered=True, **more)
 
     def upload_file(self, **settings: Any) -> dict[str, Any]:
-        """Upload another file of Pia's."""
+        """Upload another file as Pia."""
         made = self.world.pia.upload()
         if settings:
             put_settings(self.world, made, **settings)
         return made
 
     def create_webhook(self, kind: str = "file.viewed") -> str:
-        """Create a webhook of Pia's whose receiver does not resolve any more; return its UUID."""
+        """Create a webhook of Pia whose host no longer resolves; return its UUID."""
         resolve_all_hosts(self.world.rt)
         uuid: str = create_webhook(self.world.pia, events=[kind])["webhook"]["uuid"]
         self.world.rt.outbound.resolve = lambda host: []
@@ -103,8 +103,8 @@ BuildRequest = Callable[[OwnerAndReader], CookieRequest]
 
 @dataclass(frozen=True)
 class CookieRoute:
-    """``right``: the request as it should be; ``takes_body``: whether that has one; ``quiet``: obeying it leaves
-    nothing behind here."""
+    """``build_request``: builds a valid request; ``takes_body``: whether that has a body; ``is_quiet``: a success
+    changes nothing in the database."""
 
     kind: SenderKind
     build_request: BuildRequest
@@ -135,9 +135,9 @@ def _read_csrf_token(browser: FlaskClient) -> str:
 def form_route(path: Callable[[OwnerAndReader], str] | str, **fields: Any) -> CookieRoute:
     """Return a form of an owner's page, with the names and values of its ``fields``."""
 
-    def right(desk: OwnerAndReader) -> CookieRequest:
-        address = path(desk) if callable(path) else path
-        return CookieRequest(desk.browser, "POST", address, form={"csrf": desk.token} | fields)
+    def right(pair: OwnerAndReader) -> CookieRequest:
+        address = path(pair) if callable(path) else path
+        return CookieRequest(pair.browser, "POST", address, form={"csrf": pair.token} | fields)
 
     return CookieRoute(SenderKind.FORM, right)
 
@@ -145,8 +145,8 @@ def form_route(path: Callable[[OwnerAndReader], str] | str, **fields: Any) -> Co
 def script_route(method: str, path: Callable[[OwnerAndReader], str], body: dict[str, Any] | None = None) -> CookieRoute:
     """Return a script of an owner's page."""
 
-    def right(desk: OwnerAndReader) -> CookieRequest:
-        return CookieRequest(desk.browser, method, path(desk), headers={"X-CSRF-Token": desk.token}, body=body)
+    def right(pair: OwnerAndReader) -> CookieRequest:
+        return CookieRequest(pair.browser, method, path(pair), headers={"X-CSRF-Token": pair.token}, body=body)
 
     return CookieRoute(SenderKind.JSON, right, takes_body=body is not None)
 
@@ -156,91 +156,92 @@ def upload_route(
 ) -> CookieRoute:
     """Return a script of an owner's page that sends a document."""
 
-    def right(desk: OwnerAndReader) -> CookieRequest:
+    def right(pair: OwnerAndReader) -> CookieRequest:
         sent = {"file": (io.BytesIO(content()), "a.pdf"), **fields}
-        return CookieRequest(desk.browser, "POST", path(desk), headers={"X-CSRF-Token": desk.token}, form=sent)
+        return CookieRequest(pair.browser, "POST", path(pair), headers={"X-CSRF-Token": pair.token}, form=sent)
 
     return CookieRoute(SenderKind.UPLOAD, right)
 
 
 def _reader_route(number: int) -> CookieRoute:
-    """Return the script of a share page, as in ``leaving.WRITES``; it deletes the feedback that it has left."""
+    """Return a request of the script of a share page, a row of ``FEEDBACK_WRITES``; a DELETE first creates what it
+    deletes."""
     method, tail, body = FEEDBACK_WRITES[number]
 
-    def right(desk: OwnerAndReader) -> CookieRequest:
-        hand, path = FeedbackClient(desk.world, desk.uploaded_file["shortId"], http=desk.reader), tail
+    def right(pair: OwnerAndReader) -> CookieRequest:
+        hand, path = FeedbackClient(pair.world, pair.uploaded_file["shortId"], http=pair.reader), tail
         if method == "DELETE":
             left = hand.leave_note() if tail.startswith("notes/") else hand.annotate()
             path = f"{tail.partition('/')[0]}/{left['uuid']}"
-        return CookieRequest(desk.reader, method, f"/{desk.uploaded_file['shortId']}/{path}", body=body)
+        return CookieRequest(pair.reader, method, f"/{pair.uploaded_file['shortId']}/{path}", body=body)
 
     return CookieRoute(SenderKind.READER_JSON, right, takes_body=body is not None)
 
 
 def _enter_route(prefix: str) -> CookieRoute:
-    def right(desk: OwnerAndReader) -> CookieRequest:
-        made = desk.upload_file(password="open sesame")
-        return CookieRequest(desk.reader, "POST", f"{prefix}/{made['shortId']}/enter", form={"password": "open sesame"})
+    def right(pair: OwnerAndReader) -> CookieRequest:
+        made = pair.upload_file(password="open sesame")
+        return CookieRequest(pair.reader, "POST", f"{prefix}/{made['shortId']}/enter", form={"password": "open sesame"})
 
     return CookieRoute(SenderKind.READER_FORM, right)
 
 
-def _build_download(desk: OwnerAndReader) -> CookieRequest:
-    made = desk.upload_file(allowDownload=True)
-    return CookieRequest(desk.reader, "POST", f"/{made['shortId']}/download", form={})
+def _build_download(pair: OwnerAndReader) -> CookieRequest:
+    made = pair.upload_file(allowDownload=True)
+    return CookieRequest(pair.reader, "POST", f"/{made['shortId']}/download", form={})
 
 
-def _build_beacon(desk: OwnerAndReader) -> CookieRequest:
-    reader = FakeReader(desk.world, desk.uploaded_file["shortId"], http=desk.reader)
-    desk.world.clock.advance(seconds=10)
+def _build_beacon(pair: OwnerAndReader) -> CookieRequest:
+    reader = FakeReader(pair.world, pair.uploaded_file["shortId"], http=pair.reader)
+    pair.world.clock.advance(seconds=10)
     return CookieRequest(
-        desk.reader, "POST", reader.facts["beaconUrl"], body=reader.build_beacon(read={1: 9_000}, input=True)
+        pair.reader, "POST", reader.facts["beaconUrl"], body=reader.build_beacon(read={1: 9_000}, input=True)
     )
 
 
-def _build_visit(desk: OwnerAndReader) -> CookieRequest:
-    beacon = _build_beacon(desk)
-    reader = FakeReader(desk.world, desk.uploaded_file["shortId"], http=desk.reader)
+def _build_visit(pair: OwnerAndReader) -> CookieRequest:
+    beacon = _build_beacon(pair)
+    reader = FakeReader(pair.world, pair.uploaded_file["shortId"], http=pair.reader)
     return replace(beacon, path=f"{reader.facts['base']}/visit", body={"token": reader.token, "decline": True})
 
 
 PASSWORD = "correct horse battery staple"
 
 
-def set_password(desk: OwnerAndReader) -> OwnerAndReader:
-    """Pia has a password from now on, set in her browser."""
-    sent = {"csrf": desk.token, "password": PASSWORD}
-    assert desk.browser.post("/account/password", data=sent).status_code == 303
-    return desk
+def set_password(pair: OwnerAndReader) -> OwnerAndReader:
+    """Set a password of Pia in her browser."""
+    sent = {"csrf": pair.token, "password": PASSWORD}
+    assert pair.browser.post("/account/password", data=sent).status_code == 303
+    return pair
 
 
-def _build_password_sign_in(desk: OwnerAndReader) -> CookieRequest:
-    typed = {"email": set_password(desk).world.pia.email, "password": PASSWORD}
-    return CookieRequest(desk.world.app.test_client(), "POST", "/login", form=typed)
+def _build_password_sign_in(pair: OwnerAndReader) -> CookieRequest:
+    typed = {"email": set_password(pair).world.pia.email, "password": PASSWORD}
+    return CookieRequest(pair.world.app.test_client(), "POST", "/login", form=typed)
 
 
-def _build_sign_in(desk: OwnerAndReader) -> CookieRequest:
-    url = sign_in.create_link(desk.world.rt, "pia@example.com")
-    return CookieRequest(desk.world.app.test_client(), "POST", url.removeprefix(desk.world.rt.config.base_url), form={})
+def _build_sign_in(pair: OwnerAndReader) -> CookieRequest:
+    url = sign_in.create_link(pair.world.rt, "pia@example.com")
+    return CookieRequest(pair.world.app.test_client(), "POST", url.removeprefix(pair.world.rt.config.base_url), form={})
 
 
 COOKIE_ROUTES: dict[str, CookieRoute] = {
     "api:session.webhooks.create": script_route(
-        "POST", lambda desk: "/api/webhooks", {"url": URL, "events": ["file.viewed"]}
+        "POST", lambda pair: "/api/webhooks", {"url": URL, "events": ["file.viewed"]}
     ),
-    "api:session.webhooks.delete": script_route("DELETE", lambda desk: f"/api/webhooks/{desk.create_webhook()}"),
+    "api:session.webhooks.delete": script_route("DELETE", lambda pair: f"/api/webhooks/{pair.create_webhook()}"),
     "api:session.webhooks.test": replace(
-        script_route("POST", lambda desk: f"/api/webhooks/{desk.create_webhook()}/test"), is_quiet=True
+        script_route("POST", lambda pair: f"/api/webhooks/{pair.create_webhook()}/test"), is_quiet=True
     ),
-    "api:session.files.upload": upload_route(lambda desk: "/api/account/files"),
-    "api:session.files.replace": upload_route(lambda desk: f"/api/account/files/{desk.uploaded_file['uuid']}/content"),
+    "api:session.files.upload": upload_route(lambda pair: "/api/account/files"),
+    "api:session.files.replace": upload_route(lambda pair: f"/api/account/files/{pair.uploaded_file['uuid']}/content"),
     "api:session.assets.create": upload_route(
-        lambda desk: f"/api/account/files/{desk.uploaded_file['uuid']}/assets", make_picture, kind="logo"
+        lambda pair: f"/api/account/files/{pair.uploaded_file['uuid']}/assets", make_picture, kind="logo"
     ),
     "sign_in.enter": CookieRoute(SenderKind.SIGN_IN, _build_sign_in),
     "sign_in.enter_by_password": CookieRoute(SenderKind.SIGN_IN, _build_password_sign_in),
     "sign_in.leave": form_route("/logout"),
-    "oauth.decide": form_route(lambda desk: desk.app.authorize_url(), decision="approve"),
+    "oauth.decide": form_route(lambda pair: pair.app.authorize_url(), decision="approve"),
     "beacons.record": CookieRoute(SenderKind.BEACON, _build_beacon),
     "beacons.visit": CookieRoute(SenderKind.BEACON, _build_visit),
     "downloads.download": CookieRoute(SenderKind.READER_FORM, _build_download),
@@ -254,7 +255,7 @@ COOKIE_ROUTES: dict[str, CookieRoute] = {
     "feedback.confirm": _reader_route(5),
     "feedback.tap": _reader_route(6),
 }
-"""Endpoint of the application -> its row; those of the owner's pages stand in ``owner_routes``."""
+"""Endpoint of the application -> its row; the owner's pages are in ``owner_routes``."""
 
 COOKIELESS = {
     "api:public.upload": "/api/files",
@@ -266,4 +267,4 @@ COOKIELESS = {
     "admin": "/_admin",
     "probe": "/healthz",
 }
-"""Endpoints that change something and look at no cookie -> their address."""
+"""Endpoints that change something and ignore cookies -> their address."""

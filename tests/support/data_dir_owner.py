@@ -1,4 +1,4 @@
-"""A world in this process that owns its data directory, as ``docshare serve`` would."""
+"""A world in this process that holds its data directory, as ``docshare serve`` does."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

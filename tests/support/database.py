@@ -1,4 +1,4 @@
-"""What tests look at behind the door: rows and statements of the database, on SQLite and on PostgreSQL."""
+"""Read rows of the database and record its statements, on SQLite and on PostgreSQL."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.support.cast import World
 ON_POSTGRESQL = os.environ.get("DOCSHARE_TEST_DATABASE") == "postgresql"
 
 sqlite_only = pytest.mark.skipif(ON_POSTGRESQL, reason="files, plans or counts of SQLite")
-"""Marks tests of what SQLite alone does. Their behaviour is tested on both engines elsewhere."""
+"""Marks tests of SQLite's own behavior; other tests cover the same rule on both engines."""
 
 
 def dump_database(world: World) -> list[str]:

@@ -1,4 +1,4 @@
-"""Kill a server in the middle of delivering to webhooks, and see what the receivers got."""
+"""Kill a server while it delivers to webhooks, and check what the receivers got."""
 
 import random
 import sqlite3
@@ -22,8 +22,8 @@ _HOLD_S = 1.0  # a delivery takes this long, so that kills fall into the middle 
 
 @dataclass
 class DeliveryTally:
-    """What came of all rounds: ``events`` that the server acknowledged, ``claimed`` deliveries that were under way when
-    it was killed, ``lost`` and ``again`` deliveries that came never and more than once."""
+    """The result of all rounds. ``events``: acknowledged by the server; ``claimed_deliveries``: in progress when it was
+    killed; ``lost_deliveries``: never received; ``repeated_deliveries``: received more than once."""
 
     events: int = 0
     kills: int = 0
@@ -34,7 +34,7 @@ class DeliveryTally:
 
 
 def kill_during_deliveries(folder: Path, rounds: int, seed: int, *, events: int = 12) -> DeliveryTally:
-    """Cause ``events`` and SIGKILL the server while it delivers them, ``rounds`` times; then let it finish."""
+    """``rounds`` times: cause ``events``, and SIGKILL the server while it delivers them. Then let it finish."""
     chance = random.Random(seed)
     account = DeliveryTally()
     with ExitStack() as stack:
@@ -46,7 +46,7 @@ def kill_during_deliveries(folder: Path, rounds: int, seed: int, *, events: int 
             with _start_server(folder) as server:
                 uuid = uuid or _create_file_and_webhooks(server, receivers)
                 _make_events(server, uuid, events, account)
-                if chance.random() < 0.7:  # else it may be killed before it took the first one up
+                if chance.random() < 0.7:  # otherwise it may be killed before it claims the first one
                     wait_until(lambda: _count_claimed(folder))
                 time.sleep(chance.uniform(0, 0.4))
                 server.process.kill()

@@ -1,4 +1,4 @@
-"""A design tool: a host that has its exports, one that has its keys, the tokens it makes, and what its users send."""
+"""A design tool: a host with its exports, a host with its keys, its tokens, and the requests of its users."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DAY = 86_400_000
 
 @cache
 def _signing_keys() -> tuple[RSAKey, ECKey]:
-    """Made once for all tests: making them is slow."""
+    """Return the keys of all tests; generating them is slow."""
     return (
         RSAKey.generate_key(2048, {"kid": "rsa", "use": "sig"}),
         ECKey.generate_key("P-256", {"kid": "ec", "use": "sig"}),
@@ -34,7 +34,7 @@ def _signing_keys() -> tuple[RSAKey, ECKey]:
 
 @dataclass
 class DesignTool:
-    """``source`` has the exports, ``keys`` the keys; ``world`` knows both."""
+    """``source``: the host of the exports; ``keys``: the host of the keys; ``world``: an instance that trusts both."""
 
     world: World
     source: ImportSource
@@ -73,7 +73,7 @@ class DesignTool:
         )
 
     def send(self, path: str, body: Any, token: str | None) -> TestResponse:
-        """Send a request of the tool."""
+        """Send a request with ``token``."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return self.world.http.post(path, json=body, headers=headers)
 
@@ -100,7 +100,8 @@ class DesignTool:
 
 @contextmanager
 def open_design_tool(cert: Path, make: Callable[..., World], **settings: Any) -> Iterator[DesignTool]:
-    """Yield a design tool and an instance that knows it; ``cert`` vouches for the tool's hosts."""
+    """Yield a design tool and an instance that is configured for it; ``cert``: certificate and key of the tool's
+    hosts."""
     with open_source(cert) as source, open_source(cert) as keys:
         world = make(
             import_hosts=(source.host,),

@@ -1,7 +1,7 @@
-"""An API server that says what a test wrote down, on a real socket. It knows the feed's cursor rules by heart.
+"""An API server with scripted responses, on a real socket. It implements the cursor rules of the feeds itself.
 
-``api.on("GET", "/files", answer, answer)`` lines up answers for one route; the last one stays. An answer is a value
-(JSON), an ``Answer``, or a function of the ``Heard`` request that returns one. Without answers a route is 404.
+``api.on("GET", "/files", answer, answer)`` queues responses for one route; the last one repeats. A response is a value
+(JSON), a ``FakeResponse``, or a function that returns one for a ``RecordedRequest``. Other routes are 404.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from docshare.client.http.clock import Clock
 
 UUID = "00000000-0000-4000-8000-{:012d}"
 BASE = 1_790_000_000.0  # seconds since 1970 where fake time begins
-_STREAM_PATHS = {"/gate-responses": "gate", "/activity": "activity"}  # addresses of one stream
+_STREAM_PATHS = {"/gate-responses": "gate", "/activity": "activity"}  # paths of one stream
 
 
 @dataclass
 class RecordedRequest:
-    """One request as it arrived; ``path`` below ``/api/v1``; ``port``: the client's, so one per connection."""
+    """One request. ``path``: below ``/api/v1``; ``port``: the port of the client, which identifies the connection."""
 
     method: str
     path: str
@@ -40,7 +40,7 @@ class RecordedRequest:
     port: int
 
     def part(self) -> tuple[str, bytes]:
-        """File name and bytes of the only part of a multipart body."""
+        """Return file name and bytes of the only part of a multipart body."""
         boundary = self.headers["Content-Type"].partition("boundary=")[2].encode()
         head, _, rest = self.body.partition(b"\r\n\r\n")
         assert head.startswith(b"--" + boundary)
@@ -51,8 +51,8 @@ class RecordedRequest:
 
 @dataclass
 class FakeResponse:
-    """``read``: how many bytes of the body are read first (None: all); ``then``: what happens to the connection:
-    ``keep``, ``close`` after the answer, ``drop`` without one, ``reset`` without one and at once."""
+    """``read_bytes``: how much of the request body is read before the response (None: all). ``connection_action``:
+    ``keep``, ``close`` after the response, ``drop`` without one, or ``reset`` without one and at once."""
 
     body: Any = None
     status: int = 200
@@ -87,7 +87,8 @@ def row(stream: str, number: int, at: float | None = None, **more: Any) -> dict[
 
 
 class FakeApi:
-    """See the module. ``heard``: every request so far; ``rows``: the feed by stream; ``pro``: the gate is allowed."""
+    """``requests``: every request so far; ``rows``: the feed by stream; ``is_gate_allowed``: whether the plan includes
+    the gate stream."""
 
     def __init__(self) -> None:
         self.requests: list[RecordedRequest] = []
@@ -194,7 +195,7 @@ class _ApiServer(ThreadingHTTPServer):
     api: FakeApi
 
     def handle_error(self, *args: Any) -> None:
-        return  # clients that hang up are part of the play
+        return  # some tests close their connection
 
 
 @contextmanager
@@ -217,7 +218,8 @@ def fake_api(tls: SSLContext | None = None) -> Iterator[FakeApi]:
 
 
 class FakeTime:
-    """Time that only moves when somebody waits. ``slept``: each wait; ``on_sleep``: called before time moves."""
+    """Time that passes only while the code under test sleeps. ``waits``: the seconds of each sleep; ``on_sleep``:
+    called before time passes."""
 
     def __init__(self) -> None:
         self.wall = BASE
@@ -232,7 +234,7 @@ class FakeTime:
         self.passed += seconds
 
     def run_in_waits(self, *steps: Callable[[], object] | None) -> None:
-        """Run one step in each of the next waits, and nothing later."""
+        """Run one step in each of the next sleeps."""
         waiting = iter(steps)
 
         def step(seconds: float) -> None:

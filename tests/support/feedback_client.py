@@ -1,4 +1,4 @@
-"""Somebody who leaves something on a share link: one browser, with the cookie it was given."""
+"""A reader who leaves feedback on a share link: one browser, with its cookies."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ FEEDBACK_WRITES: tuple[tuple[str, str, dict[str, Any] | None], ...] = (
     ("POST", "receipt", {"name": "Ann Lee"}),
     ("POST", "taps", {"cta": True}),
 )
-"""Every way to leave something: method, path below the link, body."""
+"""Every request that leaves feedback: method, path below the link, body."""
 
 
 class FeedbackClient:
-    """A reader of the link ``name``; ``http`` their browser, a fresh one unless given, which keeps
-    no ``cookies`` if they are off."""
+    """A reader of the link ``name``. ``http``: their browser, a new one by default, which stores cookies unless
+    ``cookies`` is False."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class FeedbackClient:
         self._origin = {"REMOTE_ADDR": address}
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> TestResponse:
-        """Send one request below the link;``headers`` with ``_`` for ``-``."""
+        """Send one request below the link; ``headers``: with ``_`` for ``-``."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if body is not None and not isinstance(body, bytes):
             sent = {"Content-Type": "application/json"} | sent
-            body = json.dumps(body, ensure_ascii=False).encode()  # as browsers write it
+            body = json.dumps(body, ensure_ascii=False).encode()  # as browsers encode it
         return self.http.open(
             f"/{self.name}/{path}", method=method, data=body, headers=sent, environ_overrides=self._origin
         )
@@ -97,7 +97,7 @@ class FeedbackClient:
 
 
 def list_activity(world: World) -> list[tuple[str, dict[str, Any]]]:
-    """Return the record of events: kind and data."""
+    """Return the recorded events: kind and data."""
     return [
         (event, json.loads(data))
         for event, data in world.rt.db.fetch_all("SELECT event, data FROM activity_rows ORDER BY id")

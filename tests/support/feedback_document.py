@@ -1,4 +1,4 @@
-"""A shared document on which readers can leave everything, and what its owner learns of it, through the door."""
+"""A shared document with all kinds of feedback enabled, and the requests of its owner."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ SOUND = make_mp3_frame() * 400  # ten seconds of silence
 
 
 class FeedbackDocument:
-    """One document of the server's owner, of ``pages`` A4 pages unless ``content`` is given; ``url`` is its link."""
+    """One document of the server's owner, with ``pages`` A4 pages unless ``content`` is given. ``url``: its link."""
 
     def __init__(self, server: ServerProcess, *, pages: int = 4, content: bytes | None = None, **settings: Any) -> None:
         self._server = server
@@ -65,7 +65,7 @@ class FeedbackDocument:
 
 
 def run_admin_command(server: ServerProcess, command: str, **args: str) -> Any:
-    """Run ``docshare admin COMMAND`` on a running server, by the channel that it uses."""
+    """Run ``docshare admin COMMAND`` on a running server, over the same channel."""
     key = Path(server.data_dir / "instance.key").read_text(encoding="utf-8").strip()
     answer = requests.post(
         f"{server.url}/_admin",

@@ -1,7 +1,4 @@
-"""Addresses that no webhook may have, typed by hand.
-
-``FORMS`` are refused for what they say; ``NAMES`` are decent names and what a name service finds them at.
-"""
+"""URLs that a webhook cannot have, typed by hand: rejected by their text, or by the addresses of their host."""
 
 NUMBERS = (
     # one number, octal, hexadecimal, with parts left out
@@ -40,7 +37,7 @@ IPV6 = (
     "https://[2002:c0a8:1::1]/", "https://[2002:808:808::1]/", "https://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/",
     "https://[2001::1]/", "https://[2001:0:7f00:1::]/", "https://[::5efe:7f00:1]/", "https://[fe80::5efe:127.0.0.1]/",
     "https://[fe80::200:5efe:a00:1]/",
-    # unique local, link-local, site-local, multicast, metadata, documentation, not given out
+    # unique local, link-local, site-local, multicast, metadata, documentation, unassigned
     "https://[fc00::1]/", "https://[fd12:3456::1]/", "https://[fd00:ec2::254]/", "https://[fd20:ce::254]/",
     "https://[fe80::1]/", "https://[febf::1]/", "https://[fec0::1]/", "https://[ff02::1]/", "https://[ff0e::1]/",
     "https://[1::1]/", "https://[100::1]/", "https://[2001:db8::1]/", "https://[2001:10::1]/", "https://[3fff::1]/",
@@ -48,7 +45,7 @@ IPV6 = (
     # zones
     "https://[fe80::1%25eth0]/", "https://[fe80::1%eth0]/", "https://[fe80::1%1]/", "https://[::1%25lo]/",
     "https://[::1%lo]/",
-    # brackets around what is no address, or none around what is one
+    # brackets around a text that is not an address, or an address without brackets
     "https://::1/", "https://[::1/", "https://::1]/", "https://[127.0.0.1]/", "https://[::zz]/", "https://[:::]/",
     "https://[]/", "https://[::1]x/", "https://[::1].hook.example/", "https://[v1.fe80::a]/", "https://[[::1]]/",
     "https://[::1]]/", "https://[1:2:3:4:5:6:7:8:9]/", "https://[::127.1]/",
@@ -173,4 +170,4 @@ RESERVED_ADDRESSES = (
     "64:ff9b::a9fe:a9fe", "64:ff9b:1::7f00:1", "2002:7f00:1::", "::5efe:7f00:1", "1::1", "fec0::1", "ff02::1",
     "ff0e::1", "3fff::1", "5f00::1", "100.64.0.1",
 )  # fmt: skip
-"""What the standard library takes for public (and the one that it does not take for private)."""
+"""Addresses that the standard library calls global, and the one that it does not call private."""

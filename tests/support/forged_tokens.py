@@ -1,4 +1,4 @@
-"""Tokens that nobody may believe: forged ones, stale ones, and what is none."""
+"""Tokens that must be rejected: forged, expired and malformed ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ FORGED_TOKENS: dict[str, Callable[[TokenMaker], str]] = {
     "an address of keys": lambda m: m.sign_token(header={"jku": "https://evil.example.com/keys", "kid": "stranger"}),
     "an unknown critical header": lambda m: m.make_critical(policy="x"),
     "a header that is a list": lambda m: f"{encode_segment([])}.{encode_segment(m.build_claims())}.x",
-    "a header that is no JSON": lambda m: f"{encode_segment(b'{')}.{encode_segment(m.build_claims())}.x",
+    "a header that is not JSON": lambda m: f"{encode_segment(b'{')}.{encode_segment(m.build_claims())}.x",
     "an encrypted token": lambda m: ".".join([encode_segment({"alg": "dir", "enc": "A128GCM"}), "", "a", "b", "c"]),
     "another issuer": lambda m: m.sign_token(iss="https://evil.example.com"),
     "an issuer with a slash": lambda m: m.sign_token(iss=ISSUER + "/"),

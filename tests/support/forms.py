@@ -9,7 +9,7 @@ from tests.support.markup import HtmlElement, parse_html
 
 
 class Form:
-    """The form of the page at ``path`` that goes to ``action`` (``path`` itself unless given), with the values it has.
+    """The form on the page at ``path`` that is sent to ``action`` (by default ``path``), with its current values.
 
     ``disabled``: names of the controls that cannot be used.
     """
@@ -46,7 +46,7 @@ class Form:
             self.fields[name] = control.attrs["value"]
 
     def fill(self, values: dict[str, str]) -> Form:
-        """Type ``values``; an empty one clears a text and unchecks a box."""
+        """Enter ``values``; an empty one clears a text field and unchecks a box."""
         for name, value in values.items():
             assert name not in self.disabled, f"{name} is disabled"
             assert self.node.find_all(name=name), f"there is no {name}"
@@ -54,19 +54,19 @@ class Form:
         return self
 
     def send(self, values: dict[str, str] | None = None) -> TestResponse:
-        """Fill and post it."""
+        """Enter ``values`` and send the form."""
         self.fill(values or {})
         return self._http.post(self.action, data=self.fields)
 
     def send_and_follow(self, values: dict[str, str] | None = None) -> str:
-        """Fill and post it, which must succeed; what the page afterwards says."""
+        """Enter ``values`` and send the form, which must succeed; return the message of the next page."""
         answer = self.send(values)
         assert answer.status_code == 303, answer.text
         page = parse_html(self._http.get(answer.headers["Location"]).text)
         return page.find_one("p", class_="said").words
 
     def send_refused(self, status: int, values: dict[str, str]) -> HtmlElement:
-        """Fill and post it, which must be refused; the page with the form again."""
+        """Enter ``values`` and send the form, which must be rejected; return the page with the form."""
         answer = self.send(values)
         assert answer.status_code == status, answer.text
         return parse_html(answer.text)

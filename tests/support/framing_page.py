@@ -10,7 +10,7 @@ from playwright.sync_api import Frame, Page
 
 @contextmanager
 def serve_framing_page(address: str, host: str) -> Iterator[str]:
-    """Yield the address of a page of another origin that frames ``address``; ``localhost`` is another site too."""
+    """Yield the address of a page on another site, ``localhost``, that frames ``address``."""
 
     class Host(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

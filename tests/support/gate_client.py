@@ -1,4 +1,4 @@
-"""Somebody with a browser before a gated link: looks at the page that asks, fills it in, and reads."""
+"""A reader with a browser who opens a gated link, fills in its form, and reads."""
 
 import html
 import re
@@ -13,12 +13,12 @@ _INPUT = re.compile(r"<input [^>]*>")
 _ATTRIBUTE = re.compile(r'([a-z-]+)(?:="([^"]*)")?')
 _ERROR = re.compile(r'<p class="field-error" id="([^"]+)-error">(.*?)</p>')
 _ALERT = re.compile(r'<p class="gate-trouble" role="alert">(.*?)</p>')
-PAGES_MARKER = 'id="facts"'  # in the HTML of a share page, and of no gate
+PAGES_MARKER = 'id="facts"'  # in the HTML of share pages only, not of gates
 
 
 class GateClient:
-    """``name``: short id, UUID or slug; ``prefix`` is ``/embed`` inside a frame; ``address`` where from; ``cookies``
-    whether their browser keeps any."""
+    """``name``: short id, UUID or slug; ``prefix``: ``/embed`` inside a frame; ``address``: the IP address of the
+    reader; ``cookies``: whether the browser stores cookies."""
 
     def __init__(
         self, world: World, name: str, *, address: str = "198.51.100.4", prefix: str = "", cookies: bool = True
@@ -34,20 +34,20 @@ class GateClient:
         return self.http.get(self.path + query, environ_overrides=self._origin, buffered=True)
 
     def get(self, path: str, **more: Any) -> TestResponse:
-        """Request another address of this server."""
+        """Request another path of this server."""
         return self.http.get(path, environ_overrides=self._origin, buffered=True, **more)
 
     def post(self, path: str, **more: Any) -> TestResponse:
-        """Post to another address of this server."""
+        """Post to another path of this server."""
         return self.http.post(path, environ_overrides=self._origin, buffered=True, **more)
 
     def submit(self, password: str = "", /, *, ticket: str = "", query: str = "", **values: str) -> TestResponse:
-        """Post the form of the gate with ``password`` and ``values`` by key, however the page looks."""
+        """Send the form of the gate with ``password`` and ``values`` by key, even if the page does not show it."""
         form = {"password": password, "ticket": ticket} | {f"field-{key}": value for key, value in values.items()}
         return self.post(f"{self.path}/enter{query}", data=form)
 
     def enter(self, password: str = "", /, **values: str) -> bool:
-        """Open the page, fill in its form and send it; whether that led to the pages."""
+        """Open the page, fill in its form and send it; return whether the gate opened."""
         page = self.open_page()
         if PAGES_MARKER in page.text:
             return True
@@ -66,13 +66,13 @@ class GateClient:
 
 
 def set_trial_cookies(http: FlaskClient) -> None:
-    """Let ``http`` be a browser that has been here before and kept the trial cookie."""
+    """Set the trial cookie in ``http``, as in a browser that has visited this server before."""
     for name in ("viewer-cookies", "__Host-viewer-cookies"):
         http.set_cookie(name, "1")
 
 
 def parse_inputs(page: TestResponse) -> dict[str, dict[str, str]]:
-    """Return the attributes of every input of the form, by name; those without a value hold an empty text."""
+    """Return the attributes of every input of the form, by name; an attribute without a value is an empty string."""
     found = [dict(_ATTRIBUTE.findall(tag[len("<input ") :])) for tag in _INPUT.findall(page.text)]
     return {row["name"]: {key: html.unescape(value) for key, value in row.items()} for row in found if "name" in row}
 
@@ -83,6 +83,6 @@ def read_ticket(page: TestResponse) -> str:
 
 
 def parse_errors(page: TestResponse) -> dict[str, str]:
-    """Return the errors of a gate page by name of the input; those of the whole form under an empty name."""
+    """Return the errors of a gate page by the name of the input; errors of the whole form have an empty name."""
     told = [*_ERROR.findall(page.text), *(("", text) for text in _ALERT.findall(page.text))]
     return {name: html.unescape(text) for name, text in told}

@@ -1,6 +1,6 @@
 """Documents of a few kilobytes that attack a PDF engine: memory bombs, time bombs, broken structures.
 
-``HOSTILE`` has one maker per attack. ``slow_page`` and ``memory_bomb`` are the two that tests aim at on purpose.
+``HOSTILE`` has one function per attack. Tests also call ``slow_page`` and ``memory_bomb`` directly.
 """
 
 import zlib
@@ -20,7 +20,8 @@ def _build_one_page(writer: PdfWriter, content: int, resources: str, *, box: str
 
 
 def nested_forms(depth: int, fan: int, paint: str = "0 0 1 rg 10 10 40 40 re f") -> bytes:
-    """Form XObjects, each drawing the next one ``fan`` times, ``depth`` levels: fan**depth drawings in 3 kB."""
+    """Return form XObjects on ``depth`` levels, each drawing the next one ``fan`` times: fan**depth drawings in 3
+    kB."""
     writer = PdfWriter()
     form = _add_nested_forms(writer, depth, fan, paint)
     return _build_one_page(writer, writer.stream("/X Do " * fan), f"/XObject << /X {form} 0 R >>")
@@ -35,7 +36,7 @@ def _add_nested_forms(writer: PdfWriter, depth: int, fan: int, paint: str = "0 0
 
 
 def memory_bomb() -> bytes:
-    """Nested forms past any memory: pdfium keeps every expansion."""
+    """Return nested forms that exceed any memory, because pdfium keeps every expansion."""
     return nested_forms(12, 12)
 
 
@@ -65,7 +66,7 @@ def paced_pages(paces: str) -> bytes:
     """Return one page per letter: "f" is drawn at once, "h" in about half a second (at 1600 pixels), "m" in about a
     second (at 800 pixels), "s" not within minutes.
 
-    The slow ones compute a costly colour for every pixel, many times over.
+    The slow pages compute an expensive color for every pixel, many times.
     """
     writer = PdfWriter()
     root, tree = writer.reserve(), writer.reserve()
@@ -179,13 +180,13 @@ def nested_arrays() -> bytes:
 
 
 def nested_states() -> bytes:
-    """Ten million saved graphics states that are never restored."""
+    """Return a page that saves ten million graphics states and restores none."""
     writer = PdfWriter()
     return _build_one_page(writer, writer.stream("q " * 10_000_000, compress=True), "")
 
 
 def endless_dashes() -> bytes:
-    """Very long lines with very short dashes."""
+    """Return a page of very long lines with very short dashes."""
     writer = PdfWriter()
     content = "[0.0001 0.0001] 0 d 0.1 w " + "".join(f"0 {y} m 60000000 {y} l S " for y in range(0, 792, 4))
     return _build_one_page(writer, writer.stream(content), "")

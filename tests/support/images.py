@@ -1,4 +1,4 @@
-"""Images and sounds for uploads: sound ones, and ones that mean harm."""
+"""Images and sounds for uploads: valid ones, and hostile ones."""
 
 import io
 import struct
@@ -7,7 +7,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-EXIF_ORIENTATION = 0x0112  # EXIF: how the picture must be turned to stand upright
+EXIF_ORIENTATION = 0x0112  # EXIF: the rotation that displays the picture upright
 
 
 def make_picture(form: str = "PNG", size: tuple[int, int] = (60, 40), mode: str = "RGB", **how: Any) -> bytes:
@@ -33,25 +33,25 @@ def make_rotated_picture(form: str) -> bytes:
 
 
 def make_animation(form: str) -> bytes:
-    """Two different pictures, one after the other."""
-    frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "blue")]
+    """Return an animation of two different pictures."""
+    frames = [Image.new("RGB", (20, 20), color) for color in ("red", "blue")]
     return encode_image(frames[0], form, save_all=True, append_images=frames[1:], duration=100)
 
 
-def make_png(width: int, height: int, *chunks: tuple[bytes, bytes], depth: int = 8, colour: int = 2) -> bytes:
-    """Return a PNG with exactly these chunks after the header, whatever sense they make."""
-    header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
+def make_png(width: int, height: int, *chunks: tuple[bytes, bytes], depth: int = 8, color: int = 2) -> bytes:
+    """Return a PNG with exactly these chunks after the header, valid or not."""
+    header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         _make_png_chunk(*each) for each in ((b"IHDR", header), *chunks, (b"IEND", b""))
     )
 
 
 def pixel_bomb(width: int, height: int) -> bytes:
-    """Return a PNG of so many white pixels, in a few kilobytes: each line is packed to almost nothing."""
+    """Return a white PNG of that size in a few kilobytes: each line compresses to almost nothing."""
     line = b"\0" + b"\xff" * ((width + 7) // 8)
     packer = zlib.compressobj(9)
     rows = b"".join(packer.compress(line) for _ in range(height)) + packer.flush()
-    return make_png(width, height, (b"IDAT", rows), depth=1, colour=0)
+    return make_png(width, height, (b"IDAT", rows), depth=1, color=0)
 
 
 def make_mp3_frame(fill: int = 0) -> bytes:

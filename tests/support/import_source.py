@@ -1,5 +1,5 @@
-"""A host that documents are imported from: HTTPS on a real socket, with a certificate that only its own file vouches
-for, and every bad habit a host can have."""
+"""A host that documents are imported from: HTTPS on a real socket with a self-signed certificate, and scripts for every
+way in which a host can misbehave."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pathlib import Path
 
 NAME = "files.example"
 Script = Callable[[socket.socket], None]
-"""What the host does once it has read a request head."""
+"""An action of the host after it has read a request head."""
 
 
 def make_certificate(folder: Path, name: str = NAME) -> Path:
-    """Return a certificate for ``name`` and 127.0.0.1, its key beside it as ``key.pem``; valid for one day."""
+    """Return a certificate for ``name`` and 127.0.0.1, with its key beside it as ``key.pem``; valid for one day."""
     cert = folder / "cert.pem"
     names = f"subjectAltName=DNS:{name},IP:127.0.0.1"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
@@ -36,12 +36,12 @@ def http_response(body: bytes, status: str = "200 OK", *headers: str, length: in
 
 
 def raw_response(data: bytes) -> Script:
-    """Exactly these bytes."""
+    """Return a script that sends exactly these bytes."""
     return lambda sock: sock.sendall(data)
 
 
 def endless_response(head: bytes, block: bytes, pause_s: float = 0.0) -> Script:
-    """Yield ``head``, then ``block`` forever, with a pause before each."""
+    """Return a script that sends ``head``, then ``block`` forever, with a pause before each."""
 
     def send(sock: socket.socket) -> None:
         sock.sendall(head)
@@ -59,7 +59,8 @@ def hold_connection(sock: socket.socket) -> None:
 
 @dataclass
 class ImportSource:
-    """``script``: what it does now; ``heads``: the request heads it has read; ``connections``: how many were opened."""
+    """``respond``: the script of the next requests; ``request_heads``: those received; ``connections``: their
+    number."""
 
     port: int
     respond: Script = field(default_factory=lambda: http_response(b""))

@@ -1,4 +1,4 @@
-"""A server in this process whose clock runs like any other and can be moved on by hand."""
+"""A server in this process, and a clock for it that runs by itself and can also be advanced."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from tests.support.clock import START, FakeClock
 
 
 class RunningClock(FakeClock):
-    """Starts at ``START`` and goes on by itself; ``advance`` leaps."""
+    """Starts at ``START`` and runs; ``advance`` adds to it."""
 
     def __init__(self) -> None:
         self._started = time.monotonic_ns() // 1_000_000
@@ -25,7 +25,7 @@ class RunningClock(FakeClock):
 
 @contextmanager
 def serve_world(world: World) -> Iterator[str]:
-    """Serve ``world`` on a free port of this host for the length of the block; gives its base address."""
+    """Serve ``world`` on a free port of this host for the length of the block; yield its base URL."""
     rt = world.rt
     server = make_server(
         world.app,
@@ -40,7 +40,7 @@ def serve_world(world: World) -> Iterator[str]:
 
 @contextmanager
 def run_in_thread(server: Server) -> Iterator[str]:
-    """Let the server answer for the length of the block; gives its base address."""
+    """Run ``server`` in a thread for the length of the block; yield its base URL."""
     loop = threading.Thread(target=server.run, daemon=True)
     loop.start()
     try:

@@ -1,4 +1,4 @@
-"""Documents whose fonts, forms and notes take resources from their page; the first page is the one to be hidden."""
+"""Documents whose fonts, forms and annotations inherit resources from their page; tests hide the first page."""
 
 import io
 from collections.abc import Callable
@@ -53,8 +53,8 @@ def form_pdf() -> bytes:
 
 
 def nested_forms_pdf() -> bytes:
-    """Return a form in a form, both without resources; the inner one shows a letter of a drawn font that the page
-    names and no page shows itself."""
+    """Return a form in a form, both without resources; the inner one shows a letter of a Type 3 font that only the
+    resources of the page name."""
 
     def build(pdf: pikepdf.Pdf) -> None:
         glyph = Stream(pdf, b"600 0 0 0 500 500 d1 0 0 500 500 re f")
@@ -126,12 +126,12 @@ def _build_document(pages: int, build: Callable[[pikepdf.Pdf], None]) -> bytes:
     with pikepdf.open(io.BytesIO(simple_pdf(pages=pages))) as pdf:
         build(pdf)
         out = io.BytesIO()
-        pdf.save(out, compress_streams=False)  # so that words can be looked for
+        pdf.save(out, compress_streams=False)  # so that a test can search for words
         return out.getvalue()
 
 
 def _share_resources(pdf: pikepdf.Pdf, resources: Any) -> None:
-    """Let all pages inherit ``resources``."""
+    """Make all pages inherit ``resources``."""
     for page in pdf.pages:
         if "/Resources" in page.obj:
             del page.obj["/Resources"]

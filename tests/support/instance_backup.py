@@ -1,4 +1,4 @@
-"""Backups of a test's instance, made and put back through the command line."""
+"""Back up and restore the instance of a test with the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from docshare.server.app import create_app
-from tests.api import webhooks
+from tests.support import webhooks
 from tests.support.cast import World, make_runtime
 from tests.support.clock import START, FakeClock
 from tests.support.fake_api import FakeTime
@@ -20,7 +20,7 @@ DAY = 24 * 3600
 
 
 class AdminShell:
-    """Runs ``docshare admin ...`` on the data directory ``data``; ``place`` is a directory for backups."""
+    """Runs ``docshare admin ...`` on the data directory ``data``; ``place``: a directory for backups."""
 
     def __init__(self, data: Path, place: Path) -> None:
         self.data = data
@@ -42,7 +42,7 @@ class AdminShell:
 
 
 class Operator(AdminShell):
-    """Looks after the instance of ``world``."""
+    """The operator of the instance of ``world``."""
 
     def __init__(self, world: World, place: Path) -> None:
         super().__init__(world.rt.config.data_dir, place)
@@ -57,7 +57,7 @@ class Operator(AdminShell):
 
 
 def populate_instance(operator: Operator) -> dict[str, Any]:
-    """Put into the instance what a backup has a member of each kind for; returns the file of Pia's."""
+    """Store something of each kind that a backup contains; return Pia's file."""
     webhooks.resolve_all_hosts(operator.world.rt)
     webhooks.create_webhook(operator.world.pia)
     made = operator.world.pia.upload()
@@ -69,7 +69,7 @@ def populate_instance(operator: Operator) -> dict[str, Any]:
 
 @contextmanager
 def open_restored(operator: Operator, data: Path) -> Iterator[World]:
-    """Yield the application on a restored directory; the accounts keep their keys."""
+    """Yield a world on a restored directory, with the same API keys."""
     old = operator.world
     old.rt.db.close()
     clock = FakeClock(START + DAY * 1000)

@@ -1,4 +1,4 @@
-"""An independent model of files, variants, webhooks, claims, plans and the clock, beside the instance it describes."""
+"""A model of files, variants, webhooks, claims and plans over time, compared with a real instance."""
 
 import io
 import itertools
@@ -12,18 +12,18 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from docshare.contract.wire import format_instant
 from docshare.server.pdf.engine import PdfEngine
-from tests.api.webhooks import resolve_all_hosts
 from tests.support.cast import close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
 from tests.support.gate_client import GateClient
 from tests.support.pdfs import simple_pdf
+from tests.support.webhooks import resolve_all_hosts
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 SLOTS = {"free": 3, "basic": 100, "pro": 10**9}
 CONTENTS = [simple_pdf(pages=pages) for pages in (1, 2, 3)]
 
 step_counts: Counter[str] = Counter()
-"""How many ``runs`` and ``requests`` there were."""
+"""The number of ``runs`` and ``requests``."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class ModelFile:
     claim_token: str = ""
     claim_until: int = 0
     downloads: int = 0
-    """Rows of its owner's feed."""
+    """Its rows in the feed of the owner."""
 
 
 @dataclass
@@ -69,13 +69,13 @@ class ModelWebhook:
     owner: str
     scope: ModelFile | None
     events: list[tuple[str, str, int]] = field(default_factory=list)
-    """Kind, UUID of the file, and when, of each delivery."""
+    """Kind, UUID of the file and time of each delivery."""
 
     deleted: bool = False
 
 
 class Model(RuleBasedStateMachine):
-    """An instance, and beside it the model: what the specification says of every file, variant and webhook now."""
+    """An instance and its model: the state of each file, variant and webhook by the specification."""
 
     engine: ClassVar[PdfEngine]
 
@@ -143,7 +143,7 @@ class Model(RuleBasedStateMachine):
 
     @staticmethod
     def resolve_actor(who: str, owner: str | None) -> str:
-        """Return the account of the actor ``who``; ``owner`` owns the file (None: nobody)."""
+        """Return the account of the actor ``who``; ``owner``: the owner of the file (None: nobody)."""
         return (owner or "pia") if who == "owner" else who
 
     # --- the door ------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ class Model(RuleBasedStateMachine):
         return self.files[-1 - at % len(self.files)]
 
     def compare(self, file: ModelFile) -> None:
-        """Compare everything that can be seen of ``file``."""
+        """Compare all responses about ``file`` with the model."""
         for who in ("pia", "mal"):
             if not self.is_owned(who, file):
                 self.expect(self.send_request(who, "GET", f"/files/{file.uuid}"), 404)
@@ -208,7 +208,7 @@ class Model(RuleBasedStateMachine):
         for hook in expected:
             rows = self.send_request(who, "GET", f"/webhooks/{hook.uuid}/deliveries?limit=100").get_json()
             rows = rows["deliveries"] if isinstance(rows, dict) else rows
-            oldest = self.clock.now - 90 * DAY  # those from before may be kept or not
+            oldest = self.clock.now - 90 * DAY  # older rows may be deleted already
             kept = [event for event, _, at in hook.events if at > oldest]
             shown = [row["event"] for row in rows if row["createdAt"] > format_instant(oldest)]
             assert sorted(shown) == sorted(kept)

@@ -1,4 +1,4 @@
-"""A maker of tokens: keys, what it publishes of them, and tokens good and bad."""
+"""An issuer of tokens: its keys, their public JWKS document, and valid and invalid tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def encode_segment(value: Any) -> str:
 
 @dataclass
 class TokenMaker:
-    """``now``: seconds; ``always``: claims that all of its tokens have."""
+    """``now``: in seconds; ``default_claims``: claims of all its tokens."""
 
     now: int
     rsa: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "rsa", "use": "sig"}))
@@ -32,12 +32,12 @@ class TokenMaker:
     default_claims: dict[str, Any] = field(default_factory=dict)
 
     def build_jwks(self, *more: dict[str, Any]) -> bytes:
-        """Return the document at the JWKS address."""
+        """Return the JWKS document."""
         keys = [key.as_dict(private=False) for key in (self.rsa, self.ec)]
         return json.dumps({"keys": [*keys, *more]}).encode()
 
     def build_claims(self, **changes: Any) -> dict[str, Any]:
-        """Claims as they should be; None takes one out."""
+        """Return valid claims with ``changes``; None removes a claim."""
         whole = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ada", "exp": self.now + 600, **self.default_claims, **changes}
         return {name: value for name, value in whole.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""Readers whose address is known: they gave it on a link, or a personal link was sent to it."""
+"""Readers with a known email address: they entered it on a link, or opened a personal link."""
 
 from flask.testing import FlaskClient
 

@@ -1,7 +1,7 @@
-"""A document that carries its hidden pages everywhere: five pages, of which 2 and 3 are to be kept.
+"""A document that refers to its hidden pages from everywhere: five pages, of which tests keep 2 and 3.
 
-Whatever belongs to the others, or to the document as a whole, holds the word HIDDEN and where it stands; what the kept
-pages need holds KEPT. Written with object streams, behind an older revision of itself.
+Each part that belongs to other pages, or to the whole document, contains the word HIDDEN and the name of its place; the
+parts that the kept pages need contain KEPT. The file has object streams and an older revision of itself.
 """
 
 import io
@@ -17,7 +17,7 @@ WINDOW = (2, 3)
 
 
 class LeakyPdfBuilder:
-    """Builds the document part by part; ``hidden`` counts the places, so that each has a word of its own."""
+    """Builds the document part by part; ``places``: the hidden places, each with its own word."""
 
     def __init__(self) -> None:
         self.pdf = pikepdf.new()
@@ -87,7 +87,7 @@ def leaky_pdf() -> tuple[bytes, list[str]]:
     out = io.BytesIO()
     pdf.save(out, object_stream_mode=pikepdf.ObjectStreamMode.generate, fix_metadata_version=False)
     old = simple_pdf(texts=[maker.make_secret_word("OldRevision")])
-    # What stands between and behind the parts of the file is reachable by nothing.
+    # No object refers to the bytes between and after the parts of the file.
     data = out.getvalue()
     whole = (
         data

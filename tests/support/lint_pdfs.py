@@ -1,4 +1,4 @@
-"""A document nothing can be said about, and changes that each make it tell one thing."""
+"""A document without findings, and changes that each cause one finding."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ _ARTIST, _GPS, _LATITUDE = 0x013B, 0x8825, 2
 def make_lint_pdf(
     *changes: Change, sheets: Sequence[Sheet] = (Sheet(lines_content("Plain text")),), **how: Any
 ) -> bytes:
-    """Return a document with title, language and tags and no other findings, after ``changes``;``how`` it is saved."""
+    """Return a document without findings, after ``changes``; ``how``: arguments of ``pikepdf.Pdf.save``."""
     with pikepdf.open(io.BytesIO(sheets_pdf(sheets))) as pdf:
         pdf.docinfo["/Title"] = String("Offer")
         pdf.Root.Lang = String("en")
@@ -32,12 +32,12 @@ def make_lint_pdf(
 
 
 def set_info(**entries: str) -> Change:
-    """With fields of the metadata."""
+    """Return a change that sets entries of the document information."""
     return lambda pdf: [pdf.docinfo.__setitem__(f"/{key}", String(text)) for key, text in entries.items()]
 
 
 def set_xmp(inside: str) -> Change:
-    """With XMP metadata that has ``inside`` in its description."""
+    """Return a change that sets XMP metadata with ``inside`` in its description."""
     spaces = {
         "dc": "http://purl.org/dc/elements/1.1/", "pdf": "http://ns.adobe.com/pdf/1.3/",
         "xmp": "http://ns.adobe.com/xap/1.0/", "xmpMM": "http://ns.adobe.com/xap/1.0/mm/",
@@ -57,7 +57,7 @@ def set_xmp(inside: str) -> Change:
 
 
 def set_catalog_entries(**entries: Any) -> Change:
-    """With entries of the catalog; a function makes its value of the document."""
+    """Return a change that sets entries of the catalog; a callable returns the value for the document."""
 
     def change(pdf: pikepdf.Pdf) -> None:
         for key, value in entries.items():
@@ -67,7 +67,7 @@ def set_catalog_entries(**entries: Any) -> Change:
 
 
 def set_page_entries(**entries: Any) -> Change:
-    """With entries of the first page."""
+    """Return a change that sets entries of the first page."""
 
     def change(pdf: pikepdf.Pdf) -> None:
         for key, value in entries.items():
@@ -77,7 +77,7 @@ def set_page_entries(**entries: Any) -> Change:
 
 
 def add_annotation(kind: str, **entries: Any) -> Change:
-    """With an annotation on the first page."""
+    """Return a change that adds an annotation to the first page."""
 
     def change(pdf: pikepdf.Pdf) -> None:
         made = {key: value(pdf) if callable(value) else value for key, value in entries.items()}
@@ -96,22 +96,22 @@ def make_action(kind: str, **entries: Any) -> Dictionary:
 def make_appearance(instructions: str, width: int = 200, height: int = 40) -> Callable[[pikepdf.Pdf], Dictionary]:
     """Return the appearance of an annotation."""
 
-    def made(pdf: pikepdf.Pdf) -> Dictionary:
+    def build(pdf: pikepdf.Pdf) -> Dictionary:
         box = Array([0, 0, width, height])
         form = Stream(pdf, instructions.encode(), Type=Name.XObject, Subtype=Name.Form, BBox=box)
         return Dictionary(N=pdf.make_indirect(form))
 
-    return made
+    return build
 
 
 def make_attachment(name: str = "plan.xlsx", data: bytes = b"SECRET-PLAN") -> Callable[[pikepdf.Pdf], Dictionary]:
     """Return an attached file."""
 
-    def made(pdf: pikepdf.Pdf) -> Any:
+    def build(pdf: pikepdf.Pdf) -> Any:
         content = pdf.make_indirect(Stream(pdf, data, Type=Name.EmbeddedFile))
         return pdf.make_indirect(Dictionary(Type=Name.Filespec, UF=String(name), EF=Dictionary(F=content)))
 
-    return made
+    return build
 
 
 def make_attachment_names(pdf: pikepdf.Pdf) -> Dictionary:
@@ -120,17 +120,18 @@ def make_attachment_names(pdf: pikepdf.Pdf) -> Dictionary:
 
 
 def add_form_field(kind: str, **entries: Any) -> Change:
-    """With a form of one field called ``colour`` on the first page."""
+    """Return a change that adds a form with one field, ``color``, to the first page."""
 
     def change(pdf: pikepdf.Pdf) -> None:
-        add_annotation("Widget", FT=Name(f"/{kind}"), T=String("colour"), **entries)(pdf)
+        add_annotation("Widget", FT=Name(f"/{kind}"), T=String("color"), **entries)(pdf)
         pdf.Root.AcroForm = Dictionary(Fields=Array([pdf.pages[0].obj.Annots[-1]]))
 
     return change
 
 
 def add_layer(name: str, drawing: str, *, states: Callable[[Any], Dictionary], around: str = "{}") -> Change:
-    """With ``drawing`` on a layer of the first page, inside what ``around`` draws. ``states`` makes the layer's."""
+    """Return a change that adds ``drawing`` on a layer to the first page, within the drawing ``around``. ``states``
+    returns the states of the layers."""
 
     def change(pdf: pikepdf.Pdf) -> None:
         group = pdf.make_indirect(Dictionary(Type=Name.OCG, Name=String(name)))
@@ -143,17 +144,17 @@ def add_layer(name: str, drawing: str, *, states: Callable[[Any], Dictionary], a
 
 
 def layer_off(group: Any) -> Dictionary:
-    """Return the states of layers, of which ``group`` is off."""
+    """Return states of layers in which ``group`` is off."""
     return Dictionary(OFF=Array([group]))
 
 
 def layer_on(group: Any) -> Dictionary:
-    """Return the states of layers, of which ``group`` is on."""
+    """Return states of layers in which ``group`` is on."""
     return Dictionary(ON=Array([group]))
 
 
 def add_photo(*, artist: str = "", gps: bool = False, packed: bool = False) -> Change:
-    """With a photo on the first page; ``packed``: written as text, as ReportLab does."""
+    """Return a change that adds a photo to the first page; ``packed``: encoded as text, as by ReportLab."""
     from PIL import Image
 
     picture = Image.effect_noise((40, 40), 60).convert("RGB")
@@ -171,7 +172,7 @@ def add_photo(*, artist: str = "", gps: bool = False, packed: bool = False) -> C
 
 
 def draw_image(data: bytes, at: str = "100 0 0 100 300 300", **entries: Any) -> Change:
-    """With an image on the first page, over what is there."""
+    """Return a change that draws an image over the first page."""
 
     def change(pdf: pikepdf.Pdf) -> None:
         look = {"ColorSpace": Name.DeviceRGB, "BitsPerComponent": 8, **entries}
@@ -183,7 +184,7 @@ def draw_image(data: bytes, at: str = "100 0 0 100 300 300", **entries: Any) -> 
 
 
 def list_unused_image(data: bytes) -> Change:
-    """With an image in the resources of the first page that the page no longer draws."""
+    """Return a change that adds an image to the resources of the first page, which does not draw it."""
 
     def change(pdf: pikepdf.Pdf) -> None:
         image = Stream(pdf, data, Type=Name.XObject, Subtype=Name.Image, Width=1, Height=1)
@@ -195,7 +196,7 @@ def list_unused_image(data: bytes) -> Change:
 
 
 def append_update(document: bytes, body: str = "(changed)") -> bytes:
-    """Return the document with one more object and a table for it added to its end."""
+    """Return the document with an incremental update that adds one object."""
     start = int(document.rsplit(b"startxref", 1)[1].split()[0])
     with pikepdf.open(io.BytesIO(document)) as pdf:
         number, catalog, about = int(pdf.trailer.Size), pdf.Root.objgen[0], pdf.docinfo.objgen[0]

@@ -1,4 +1,4 @@
-"""A proxy that forwards everything to a server and, where a test says so, keeps the answer to itself."""
+"""A proxy that forwards every request to a server and drops chosen responses."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _HOP_BY_HOP = {"connection", "transfer-encoding", "keep-alive", "content-length"
 
 
 class LossyProxy:
-    """``url`` where it listens. Of the requests whose method and path ``counts`` knows, the n-th (from 1) is told to
-    ``before`` when it has arrived and to ``after`` when the server has answered; ``loses(n)``: nobody gets that answer.
-    """
+    """``url``: where it listens. ``counts``: chooses the counted requests by method and path. For the n-th of them
+    (from 1), it calls ``before`` on arrival and ``after`` once the server has responded; ``loses(n)`` drops the
+    response."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -47,7 +47,7 @@ class _LossyHandler(BaseHTTPRequestHandler):
             proxy.lost += 1
             self.close_connection = True
             return
-        with suppress(OSError):  # the client may be dead by now
+        with suppress(OSError):  # the client may have been killed
             self._answer(status, headers, content)
 
     do_GET = do_POST = do_PUT = do_DELETE = _forward
@@ -83,7 +83,7 @@ class _LossyServer(ThreadingHTTPServer):
     target: str
 
     def handle_error(self, *args: object) -> None:
-        return  # clients that are killed hang up in the middle
+        return  # killed clients close their connections
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A mail server of the tests: takes what comes over SMTP on loopback, or answers as a test says."""
+"""An SMTP server on loopback that accepts all messages, or sends scripted replies."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def read_part(message: EmailMessage, kind: str = "plain") -> str:
 
 @dataclass
 class FakeMailServer:
-    """``answers``: by command (``RCPT``, ``DATA``, ...) the line to say instead of consent; ``drips``: it greets one
-    byte at a time and never comes to an end."""
+    """``answers``: by command (``RCPT``, ``DATA``, ...) the reply to send instead of success; ``is_slow``: it sends an
+    endless greeting byte by byte."""
 
     answers: dict[str, bytes] = field(default_factory=dict)
     is_slow: bool = False
@@ -40,7 +40,7 @@ class FakeMailServer:
 
     def __exit__(self, *_: object) -> None:
         self._stopped.set()
-        socket.create_connection(self._server.getsockname()).close()  # wakes the one that waits
+        socket.create_connection(self._server.getsockname()).close()  # wakes the thread that accepts
         self._thread.join(5)
         self._server.close()
 

@@ -33,46 +33,46 @@ class Slide:
     def __init__(self, canvas: Canvas) -> None:
         self.canvas = canvas
 
-    def fill(self, colour: Color) -> None:
+    def fill(self, color: Color) -> None:
         """Paint the whole page."""
-        self.box(0, 0, W, H, colour)
+        self.box(0, 0, W, H, color)
 
-    def box(self, x: float, y: float, w: float, h: float, colour: Color, *, radius: float = 0) -> None:
+    def box(self, x: float, y: float, w: float, h: float, color: Color, *, radius: float = 0) -> None:
         """Draw a rectangle, rounded by ``radius``."""
-        self.canvas.setFillColor(colour)
+        self.canvas.setFillColor(color)
         self.canvas.roundRect(x, H - y - h, w, h, radius, stroke=0, fill=1)
 
     def text(
-        self, x: float, y: float, words: str, size: float, colour: Color = INK, font: str = "Inter", tight: float = 0
+        self, x: float, y: float, words: str, size: float, color: Color = INK, font: str = "Inter", tight: float = 0
     ) -> None:
         """Draw one line of text with its baseline at ``y``;``tight`` closes the letters by that share of the size."""
-        self.canvas.setFillColor(colour)
+        self.canvas.setFillColor(color)
         self.canvas.setFont(font, size)
         self.canvas.drawString(x, H - y, words, charSpace=-tight * size)
 
     def lines(self, x: float, y: float, rows: Sequence[str], size: float) -> None:
-        """Several lines of running text."""
+        """Draw several lines of running text."""
         for number, row in enumerate(rows):
             self.text(x, y + number * size * 1.5, row, size, SOFT)
 
-    def headline(self, kicker: str, rows: Sequence[str], colour: Color = INK, accent: Color = BLUE) -> None:
-        """Draw the small word at the top and the large lines of a page."""
+    def headline(self, kicker: str, rows: Sequence[str], color: Color = INK, accent: Color = BLUE) -> None:
+        """Draw the small word at the top of a page and its large lines."""
         self.text(EDGE, 92, kicker, 13, accent, "Inter-Semi")
         for number, row in enumerate(rows):
-            self.text(EDGE, 138 + number * 44, row, 38, colour, "Inter-Bold", tight=0.022)
+            self.text(EDGE, 138 + number * 44, row, 38, color, "Inter-Bold", tight=0.022)
 
-    def dot(self, x: float, y: float, radius: float, colour: Color) -> None:
+    def dot(self, x: float, y: float, radius: float, color: Color) -> None:
         """Draw a filled circle."""
-        self.canvas.setFillColor(colour)
+        self.canvas.setFillColor(color)
         self.canvas.circle(x, H - y, radius, stroke=0, fill=1)
 
-    def stroke(self, points: Sequence[tuple[float, float]], colour: Color, width: float) -> None:
+    def stroke(self, points: Sequence[tuple[float, float]], color: Color, width: float) -> None:
         """Draw a line through ``points`` with round ends."""
         path = self.canvas.beginPath()
         path.moveTo(points[0][0], H - points[0][1])
         for x, y in points[1:]:
             path.lineTo(x, H - y)
-        self.canvas.setStrokeColor(colour)
+        self.canvas.setStrokeColor(color)
         self.canvas.setLineWidth(width)
         self.canvas.setLineCap(1)
         self.canvas.setLineJoin(1)
@@ -83,34 +83,34 @@ class Slide:
         unit = size / 32
         self.box(x, y, size, size, BLUE, radius=8 * unit)
         sheet = [(10, 7), (18, 7), (23, 12), (23, 25), (10, 25)]
-        for corners, colour in ((sheet, PAPER), ([(18, 7), (18, 12), (23, 12)], HexColor("#c9d5ff"))):
+        for corners, color in ((sheet, PAPER), ([(18, 7), (18, 12), (23, 12)], HexColor("#c9d5ff"))):
             path = self.canvas.beginPath()
             path.moveTo(x + corners[0][0] * unit, H - y - corners[0][1] * unit)
             for across, down in corners[1:]:
                 path.lineTo(x + across * unit, H - y - down * unit)
             path.close()
-            self.canvas.setFillColor(colour)
+            self.canvas.setFillColor(color)
             self.canvas.drawPath(path, stroke=0, fill=1)
         for across, down, end in ((13, 17, 20), (13, 21, 17.5)):
             self.stroke([(x + across * unit, y + down * unit), (x + end * unit, y + down * unit)], BLUE, 1.8 * unit)
 
     def terminal(self, x: float, y: float, w: float, rows: Sequence[tuple[str, Color]], size: float = 14) -> float:
-        """Return a dark window with ``rows`` of (text, colour); returns the lower edge."""
+        """Draw a dark window with ``rows`` of (text, color); return its lower edge."""
         h = 58 + len(rows) * size * 1.75
         self.box(x, y, w, h, NIGHT, radius=14)
-        for number, colour in enumerate((HexColor("#ff6b60"), SUN, HexColor("#4fc77a"))):
-            self.dot(x + 24 + number * 16, y + 22, 4.5, colour)
-        for number, (words, colour) in enumerate(rows):
-            self.text(x + 24, y + 56 + number * size * 1.75, words, size, colour, "Mono")
+        for number, color in enumerate((HexColor("#ff6b60"), SUN, HexColor("#4fc77a"))):
+            self.dot(x + 24 + number * 16, y + 22, 4.5, color)
+        for number, (words, color) in enumerate(rows):
+            self.text(x + 24, y + 56 + number * size * 1.75, words, size, color, "Mono")
         return y + h
 
-    def footer(self, number: int, colour: Color = SOFT) -> None:
-        """Name and page number at the lower edge."""
-        self.text(EDGE, H - 34, "docshare", 10.5, colour, "Inter-Semi")
-        self.text(W - EDGE - 8, H - 34, str(number), 10.5, colour)
+    def footer(self, number: int, color: Color = SOFT) -> None:
+        """Draw name and page number at the lower edge."""
+        self.text(EDGE, H - 34, "docshare", 10.5, color, "Inter-Semi")
+        self.text(W - EDGE - 8, H - 34, str(number), 10.5, color)
 
     def link(self, x: float, y: float, w: float, h: float, target: str) -> None:
-        """Make a place lead to the page called ``target``."""
+        """Link an area to the page called ``target``."""
         self.canvas.linkRect("", target, (x, H - y - h, x + w, H - y), relative=0, thickness=0)
 
 
@@ -148,7 +148,7 @@ def draw_sheet(page: Slide, x: float, y: float) -> None:
 
 
 def start(page: Slide) -> None:
-    """Two commands."""
+    """Draw the page about two commands."""
     page.fill(GROUND)
     page.headline("IN TWO COMMANDS", ("From file to link", "before the coffee is ready"))
     rows = [
@@ -233,10 +233,10 @@ def control(page: Slide) -> None:
     page.headline("CONTROL", ("Your machine, your file,", "your last word"))
     rows = (
         ("Yours alone", "Your file stays on the machine you run. There is no cloud behind it."),
-        ("Taken back in a moment", "Delete a file and its link is dead, wherever it was forwarded."),
-        ("The very same bytes", "What you download is what you uploaded, to the last bit (SHA-256)."),
+        ("Taken back in a moment", "Delete a file, and its link stops working everywhere."),
+        ("The very same bytes", "The downloaded file is identical to the uploaded one (SHA-256)."),
         ("Out of search engines", "Links cannot be guessed, and pages ask not to be indexed."),
-        ("Hostile files stay harmless", "PDFs are opened in a locked room, with little memory and little time."),
+        ("Hostile files stay harmless", "PDFs are opened in a sandbox, with limited memory and time."),
     )
     for number, (title, words) in enumerate(rows):
         y = 244 + number * 48
@@ -299,19 +299,19 @@ def honest(page: Slide) -> None:
     """Draw the page about the rules for counting."""
     page.fill(NIGHT)
     page.headline("MEASURED HONESTLY", ("Only people count,", "and only while they read"), PAPER, SUN)
-    for number, (title, colour, rows) in enumerate(VIEW_RULES):
+    for number, (title, color, rows) in enumerate(VIEW_RULES):
         x = EDGE + number * 416
         page.box(x, 226, 400, 196, HexColor("#1d2444"), radius=14)
-        page.text(x + 26, 262, title, 18, colour, "Inter-Semi")
+        page.text(x + 26, 262, title, 18, color, "Inter-Semi")
         for row, words in enumerate(rows):
-            page.dot(x + 30, 289.5 + row * 32, 3, colour)
+            page.dot(x + 30, 289.5 + row * 32, 3, color)
             page.text(x + 44, 294 + row * 32, words, 14.5, PAPER)
     page.text(EDGE, 456, "Readers stay anonymous: addresses are used for a moment and never stored.", 13, MIST)
     page.footer(6, MIST)
 
 
 def scripts(page: Slide) -> None:
-    """For people who live in a shell."""
+    """Draw the page for people who work in a shell."""
     page.fill(GROUND)
     page.headline("FOR SCRIPTS", ("Everything is a command,", "and every command is an API call"))
     rows = [
@@ -363,7 +363,7 @@ def register_fonts() -> None:
     for name, weight in (("Inter", 400), ("Inter-Semi", 600), ("Inter-Bold", 750)):
         font = instantiateVariableFont(SourceFont(INTER, recalcTimestamp=False), {"wght": weight})
         font.flavor = None
-        for record in (1, 4, 6):  # family, full and PostScript name: reportlab tells faces apart by them
+        for record in (1, 4, 6):  # family, full and PostScript name, by which reportlab distinguishes faces
             font["name"].setName(name, record, 3, 1, 0x409)
         data = io.BytesIO()
         font.save(data)

@@ -2,7 +2,7 @@
 
 Run ``python -m tests.support.make_pictures`` after a change that shows, look at them, and commit the result. It takes
 about two minutes, since one picture is of a reader in real time. Nothing is staged but the readers of the report:
-commands run on a pseudo terminal, pages stand in a real browser.
+commands run on a pseudo terminal, pages in a real browser.
 """
 
 import io
@@ -39,7 +39,7 @@ RECORDED = {
     "terminal.svg": ("docshare serve --demo", "docshare wait @last --page 3"),
     "readership.svg": ("docshare readership show slug:tour --section summary,funnel,variants",),
 }
-"""The commands that each recording shows; a test sees to it that they still exist."""
+"""The commands in each recording; a test checks that they exist."""
 
 _NIGHT = TerminalTheme(
     (18, 22, 42),
@@ -72,12 +72,12 @@ _BROWSERS = (
     "Edg/126.0.0.0",
 )
 _REFERRERS = (None, None, None, "https://docs.example.com/", "https://mail.example.org/", "https://www.linkedin.com/")
-_SECONDS_BY_PAGE = (9, 14, 21, 12, 38, 17, 8, 11)  # how long a page of the tour holds an ordinary reader
+_SECONDS_BY_PAGE = (9, 14, 21, 12, 38, 17, 8, 11)  # how long an ordinary reader reads each page of the tour
 _RECIPIENTS = ("Ann Lee", "Bob Ray", "Chi Wen")
 
 
 def main() -> None:
-    """Draw all of them."""
+    """Draw all pictures."""
     PICTURES.mkdir(exist_ok=True)
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = launch(playwright)
@@ -116,7 +116,7 @@ def _draw_two_commands(browser: Browser, folder: Path) -> None:
 
 
 def _wait_for_text(terminal: Terminal, text: str) -> None:
-    """Wait until ``text`` is shown: a reading is known a minute after it."""
+    """Wait until ``text`` is shown; the server reports a visit a minute after its end."""
     for _ in range(400):
         if text in terminal.read_until_quiet():
             return
@@ -147,7 +147,8 @@ def _make_env(folder: Path) -> dict[str, str]:
 
 
 def _draw_terminal(name: str, told: list[tuple[str, str]], title: str, plain: Mapping[str, str]) -> None:
-    """Write what commands have shown as a picture of a terminal; ``plain`` replaces what differs from run to run."""
+    """Write the output of commands as a picture of a terminal; ``plain`` replaces values that differ from run to
+    run."""
     console = Console(
         record=True,
         width=COLUMNS,

@@ -1,4 +1,4 @@
-"""HTML as a test looks at it: elements with their attributes, and the words between them."""
+"""Parse HTML into elements with their attributes and text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _VOID_TAGS = {"meta", "link", "img", "br", "input", "hr"}
 
 @dataclass
 class HtmlElement:
-    """One element; ``words``: all text inside, blanks folded."""
+    """One element; ``words``: its text with folded white space."""
 
     tag: str
     attrs: dict[str, str]
@@ -22,11 +22,11 @@ class HtmlElement:
         return " ".join("".join(self.parts).split())
 
     def find_all(self, tag: str = "", **attrs: str) -> list[HtmlElement]:
-        """Return every element inside of that tag; ``class_`` asks for one class of several."""
+        """Return every element inside with that tag and attributes; ``class_`` matches one of several classes."""
         return [node for node in self.nodes if (not tag or node.tag == tag) and node.matches(**attrs)]
 
     def find_one(self, tag: str = "", **attrs: str) -> HtmlElement:
-        """Return the only such element."""
+        """Return the only matching element."""
         (found,) = self.find_all(tag, **attrs)
         return found
 

@@ -1,4 +1,4 @@
-"""A document whose readers are counted while a real browser reads it, on a clock that can leap."""
+"""A document that a real browser reads, on a server with a clock that can be advanced."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ SECOND = 1_000  # the tolerance of every time, in ms
 
 @dataclass
 class MeasuredDocument:
-    """A document of Pia's, shared anew for one test. ``url``: where it is read."""
+    """A document of Pia, uploaded for one test. ``url``: its share link."""
 
     world: World
     short_id: str

@@ -1,4 +1,4 @@
-"""The most memory that a command line ever holds."""
+"""Measure the peak memory of a command."""
 
 from __future__ import annotations
 

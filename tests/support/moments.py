@@ -8,10 +8,10 @@ from tests.support.polling import wait_until
 
 
 def random_moment(chance: Random, done: Callable[[], int], *, most: int, first_s: float = 0.4) -> None:
-    """Return after up to ``most`` more were ``done``, and somewhere within the next.
+    """Return once up to ``most`` more are ``done``, at a random moment within the next one.
 
-    How many is drawn from ``chance`` alone, so a seed decides it and not the speed of the machine. ``first_s``: seconds
-    that the first one may take, when it is not waited for.
+    ``chance`` alone decides the number, so that a seed repeats it on any machine. ``done``: returns the number so far;
+    ``first_s``: assumed duration of one in seconds, if the number is 0.
     """
     began, before, wanted = time.monotonic(), done(), chance.randint(0, most)
     wait_until(lambda: done() - before >= wanted, seconds=120)

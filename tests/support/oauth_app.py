@@ -1,4 +1,4 @@
-"""An app that asks an account for access: what it sends, and what the owner presses."""
+"""An app that requests access to an account: its requests, and the choices of the owner."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ def make_challenge(verifier: str) -> str:
 
 @dataclass
 class OAuthApp:
-    """A registered client in ``world``; ``owner`` a browser in which somebody is signed in."""
+    """A registered client in ``world``; ``owner``: a browser in which somebody is signed in."""
 
     world: World
     owner: FlaskClient
@@ -36,7 +36,7 @@ class OAuthApp:
         self.http = self.world.app.test_client()
 
     def authorize_url(self, **changes: str | None) -> str:
-        """Return the URL to which the app sends the owner;``changes`` replace parameters, None leaves one out."""
+        """Return the URL to which the app sends the owner; ``changes`` replace parameters, None removes one."""
         asked: dict[str, str | None] = {
             "response_type": "code",
             "client_id": self.client_id,

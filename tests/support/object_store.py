@@ -1,4 +1,4 @@
-"""A bucket of the tests' own: OpenStack Swift with its S3 interface, from Debian's packages, in a temporary folder.
+"""A local object store: OpenStack Swift with its S3 interface, from Debian's packages, in a temporary folder.
 
 Swift is a distributed store. Here each of its four servers runs once, as an ordinary user and on a free port, with one
 replica on one folder. Rings say which server has which part of the data.
@@ -93,11 +93,11 @@ class ObjectStore:
 
     @property
     def environ(self) -> dict[str, str]:
-        """The variables that give a program access."""
+        """Return environment variables with the credentials of the store."""
         return {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
 
     def make_url(self, bucket: str, prefix: str = "") -> str:
-        """Return the address of a bucket, as DOCSHARE_STORAGE_URL has it."""
+        """Return the URL of a bucket for DOCSHARE_STORAGE_URL."""
         return f"s3://{bucket}{prefix and '/'}{prefix}?endpoint={quote(self.endpoint, safe='')}&region={REGION}"
 
     def create_bucket(self) -> str:
@@ -117,7 +117,7 @@ class ObjectStore:
             connection.close()
 
     def open_bucket(self, bucket: str) -> S3Store:
-        """Return a client of the bucket, to look at what is in it."""
+        """Return a client of the bucket."""
         return S3Store(
             bucket,
             config={
@@ -138,7 +138,7 @@ class ObjectStore:
         self._spawn(["memcached", *words])
         for kind in (*_KINDS, "proxy"):
             self._spawn([f"/usr/bin/swift-{kind}-server", str(self.folder / f"{kind}.conf")])
-        wait_until(self.is_answering, seconds=180)  # on a busy machine, with clients that try again all the time
+        wait_until(self.is_answering, seconds=180)  # a busy machine, and clients that retry all the time
 
     def _spawn(self, words: list[str]) -> None:
         who = {} if os.getuid() else {"user": "nobody", "group": "nogroup", "extra_groups": []}
@@ -159,16 +159,16 @@ class ObjectStore:
 
     @cached_property
     def shared_bucket(self) -> str:
-        """A bucket for all tests that choose a prefix of their own."""
+        """Return a bucket for all tests that choose their own prefix."""
         return self.create_bucket()
 
     def _sign_in(self) -> dict[str, str]:
-        """Return the header that lets a request to Swift's own interface in."""
+        """Return the header that authenticates a request to Swift's own interface."""
         found = self._request("GET", "/auth/v1.0", {"X-Auth-User": ACCESS_KEY, "X-Auth-Key": SECRET_KEY})
         return {"X-Auth-Token": found["x-auth-token"]}
 
     def stop(self) -> None:
-        """Kill all servers; what was stored stays in the folder."""
+        """Kill all servers; the stored objects stay in the folder."""
         for process in self.processes:
             process.kill()
         for process in self.processes:
@@ -178,7 +178,7 @@ class ObjectStore:
 
 @contextmanager
 def run_object_store() -> Iterator[ObjectStore]:
-    """A store that answers; it ends with the block."""
+    """Yield a running store, which ends with the block."""
     folder = Path(mkdtemp(prefix="swift", dir=_MEMORY if _MEMORY.is_dir() else None))
     store = ObjectStore(folder, {name: find_free_port() for name in (*_KINDS, "proxy", "memcached")})
     try:

@@ -1,4 +1,4 @@
-"""Office documents for tests: honest ones, and parts of packages to attack with. ``compound`` writes OLE containers."""
+"""Office documents for tests: valid ones, and packages with hostile parts. ``compound`` writes OLE containers."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""What the owner of a file does through the door: change its settings, and look at its page while signed in."""
+"""Requests of the owner of a file: change its settings, and open its pages while signed in."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.support.database import record_all
 
 
 def put_settings(world: World, made: dict[str, Any], **settings: Any) -> None:
-    """Pia changes the settings of her file ``made`` (an upload result)."""
+    """Change the settings of Pia's file ``made`` (an upload result)."""
     answer = world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=settings)
     assert answer.status_code == 200, answer.text
 

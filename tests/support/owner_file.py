@@ -1,4 +1,4 @@
-"""A file of somebody's, and the pages on which its owner looks after it."""
+"""A file, and the pages of its owner about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody who is signed in and fills in the forms of their pages."""
+"""Send the forms of the owner's pages as the signed-in owner."""
 
 import re
 from html import unescape
@@ -16,7 +16,7 @@ def find_csrf_token(text: str) -> str:
 
 
 def submit_form(http: FlaskClient, path: str, /, **fields: Any) -> TestResponse:
-    """Send the form of ``path``, with the token that the session's pages hold."""
+    """Send a form to ``path`` with the CSRF token of the session."""
     return http.post(path, data={"csrf": find_csrf_token(http.get("/login").text), **fields})
 
 

@@ -1,4 +1,4 @@
-"""The package as it is built from this tree, and the environment of a user who installs it on a new machine."""
+"""Build the package from this tree, and provide the environment of a user who installs it on a new machine."""
 
 import os
 import shutil
@@ -37,8 +37,9 @@ def run_outside(
 
 
 def make_new_user_env(home: Path, package_cache: Path) -> dict[str, str]:
-    """Create the empty directory ``home`` and return the environment of its user, whose programs are in
-    ``.local/bin``: nothing but the way to the package index that is configured for the tests.
+    """Create the empty directory ``home`` and return the environment of its user, whose programs are in ``.local/bin``.
+
+    Of the environment of the tests, it contains only the configuration of the package index.
 
     ``package_cache``: directory of the packages that uv has fetched.
     """
@@ -56,7 +57,7 @@ def make_new_user_env(home: Path, package_cache: Path) -> dict[str, str]:
 
 
 def _read_index_of_pip() -> dict[str, str]:
-    """Return the variable by which uv uses the package index of pip, which it does not look for itself."""
+    """Return the variable that makes uv use the package index of pip, which it does not find by itself."""
     settings = run_outside(sys.executable, "-m", "pip", "config", "list").stdout.splitlines()
     values = [line.partition("=")[2].strip("'") for line in settings if line.split("=")[0].endswith(".index-url")]
     return {"UV_DEFAULT_INDEX": values[0]} if values else {}

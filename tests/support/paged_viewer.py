@@ -1,4 +1,4 @@
-"""Documents whose pages are turned, and what a test asks of them."""
+"""Documents in viewer modes that turn pages, and the state of their viewer."""
 
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -14,8 +14,8 @@ PublishInMode = Callable[..., str]
 
 
 def make_publisher(server: ServerProcess, share: Callable[[bytes, str], str]) -> PublishInMode:
-    """Return a function that shares ``content`` in the viewer ``mode`` and returns its address; ``blocks`` of
-    viewerSettings go with it."""
+    """Return a function that shares ``content`` in the viewer ``mode``, with ``blocks`` of viewerSettings, and returns
+    the share link."""
 
     def publish(content: bytes, mode: str, **blocks: object) -> str:
         url = share(content, "Turned.pdf")
@@ -40,7 +40,7 @@ def page_box(page: Page, number: int) -> dict[str, float]:
 
 
 def wait_for_rest(page: Page) -> None:
-    """Wait until nothing moves any more."""
+    """Wait until no animation runs."""
     page.wait_for_function(
         "() => !document.querySelector('.book-scene, .is-passing') && document.querySelector('#pages')"
         ".getAnimations({ subtree: true }).every((one) => one.playState !== 'running')"
@@ -73,7 +73,7 @@ def list_motions(page: Page) -> list[str]:
 
 
 class TouchInput:
-    """Touches of a phone's screen as the browser gets them."""
+    """Touches of a phone's screen, sent to the browser."""
 
     def __init__(self, page: Page) -> None:
         self._session: CDPSession = page.context.new_cdp_session(page)
@@ -83,7 +83,7 @@ class TouchInput:
         self._session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
 
     def swipe(self, start: int, end: int, *, y: int = 400) -> None:
-        """Go from ``start`` to ``end`` sideways."""
+        """Swipe horizontally from ``start`` to ``end`` (in pixels)."""
         self.touch("touchStart", (start, y))
         for step in range(1, 9):
             self.touch("touchMove", (start + (end - start) * step // 8, y))

@@ -20,7 +20,7 @@ class PdfWriter:
     bodies: list[bytes | None] = field(default_factory=list)
 
     def reserve(self) -> int:
-        """Take the next object number; its body comes later by ``put``."""
+        """Return the next object number; ``put`` sets its body later."""
         self.bodies.append(None)
         return len(self.bodies)
 
@@ -128,7 +128,8 @@ def text_heavy_pdf(chars: int = 20_000) -> bytes:
 
 
 def mixed_sizes_pdf() -> bytes:
-    """Five pages: letter, A4 landscape, a small card, a letter sheet turned by 90 degrees, one with a crop box."""
+    """Return five pages: letter, A4 landscape, a small card, a letter sheet rotated by 90 degrees, one with a crop
+    box."""
     return sheets_pdf(
         [
             Sheet(lines_content("Letter")),
@@ -141,7 +142,7 @@ def mixed_sizes_pdf() -> bytes:
 
 
 def linked_pdf() -> bytes:
-    """Three pages; page 1 has one link of each kind, safe and unsafe, and two written addresses.
+    """Return three pages; page 1 has one link of each kind, safe and unsafe, and two URLs as text.
 
     Annotations from the top: https, page 3, GoTo page 2, mailto, javascript, file, a script action, a launch action.
     """
@@ -247,7 +248,7 @@ def html_page() -> bytes:
 
 
 def header_only_pdf() -> bytes:
-    """Passes for a PDF by its first bytes, and that is all."""
+    """Return bytes that begin like a PDF, but are not one."""
     return b"%PDF-1.7\n" + b"nothing follows\n" * 50
 
 
@@ -264,7 +265,7 @@ def huge_page_pdf() -> bytes:
 
 
 def miscounted_pdf() -> bytes:
-    """Three pages in a tree that counts two: libraries disagree on how many there are."""
+    """Return three pages in a tree that counts two, on whose number libraries disagree."""
     return simple_pdf(3).replace(b"/Count 3", b"/Count 2")
 
 
@@ -278,12 +279,12 @@ def pdf_without_page_tree() -> bytes:
 
 
 def unfinished_contents_pdf() -> bytes:
-    """Two pages whose instructions break off inside an array inside a dictionary."""
+    """Return two pages whose instructions end within an array in a dictionary."""
     return sheets_pdf([Sheet(lines_content(f"Page {page} of 2") + " <<[(") for page in (1, 2)])
 
 
 def undecodable_form_pdf() -> bytes:
-    """Two pages that draw a form which is not compressed in the way it says."""
+    """Return two pages that draw a form with a wrong compression filter."""
     writer = PdfWriter()
     root, tree = writer.reserve(), writer.reserve()
     font = writer.add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")

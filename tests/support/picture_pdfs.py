@@ -1,23 +1,24 @@
-"""PDF pages with embedded images in flat colours, written by hand."""
+"""PDF pages with embedded images in flat colors, written by hand."""
 
 from collections.abc import Sequence
 
 from tests.support.pdfs import LETTER, PdfWriter
 
 RED, BLUE, GREEN, WHITE = (200, 30, 40), (20, 60, 220), (10, 160, 60), (255, 255, 255)
-Colour = tuple[int, int, int]
+Color = tuple[int, int, int]
 
 
-def make_stripes(*parts: tuple[Colour, int], height: int = 50) -> tuple[int, int, bytes]:
+def make_stripes(*parts: tuple[Color, int], height: int = 50) -> tuple[int, int, bytes]:
     """Return width, height and RGB bytes of an image of vertical stripes, each with its width in pixels."""
-    row = b"".join(bytes(colour) * width for colour, width in parts)
+    row = b"".join(bytes(color) * width for color, width in parts)
     return sum(width for _, width in parts), height, row * height
 
 
 def picture_pdf(
     images: Sequence[tuple[int, int, bytes]], sides: Sequence[float], *, entries: str = "", on_page: int = 1
 ) -> bytes:
-    """Two pages; page ``on_page`` shows each image as a square of so many points. ``entries`` of the first image."""
+    """Return two pages; page ``on_page`` shows each image as a square of its size in points. ``entries``: of the first
+    image."""
     writer = PdfWriter()
     root, tree = writer.reserve(), writer.reserve()
     shown, names = "", ""

@@ -1,8 +1,7 @@
-"""A document of Pia's whose every stored text would run as a script, if any page took it for markup.
+"""A document of Pia in which every stored text would run as a script if a page inserted it as markup.
 
-Rows are written straight into the database: much of it no door takes, and a page must not rely on that. What a file has
-many of holds one payload each; what it has one of holds a *dose*, several payloads in a row, and is changed by
-``dose``.
+The rows are inserted directly into the database, because the API rejects many of these texts, and pages must not rely
+on that. Where a file has many texts of a kind, each is one payload; ``store_everywhere`` sets all others.
 """
 
 import json
@@ -19,18 +18,18 @@ from tests.support.owner import put_settings
 from tests.support.payloads import MARKUP_PAYLOADS, XSS
 from tests.support.pdfs import A4, Sheet, escape_text, lines_content, sheets_pdf, simple_pdf
 
-STORABLE_PAYLOADS = tuple(text for text in (*XSS, *MARKUP_PAYLOADS) if "\ud800" not in text)  # which is in no UTF-8
+STORABLE_PAYLOADS = tuple(text for text in (*XSS, *MARKUP_PAYLOADS) if "\ud800" not in text)  # not valid in UTF-8
 PAYLOAD_BATCHES = tuple(" ".join(STORABLE_PAYLOADS[start::4]) for start in range(4))
 PAGES = 3
-READER = "a" * 40  # the token of a reader who left everything
+READER = "a" * 40  # the token of a reader who left feedback of each kind
 
 _FIELD = {"type": "text", "required": False}
-_BUTTON = "https://ok.example/?'onmouseover='pwned()'&quot;//{{pwned()}}"  # as bad as an address may be
+_BUTTON = "https://ok.example/?'onmouseover='pwned()'&quot;//{{pwned()}}"  # the most hostile URL that is accepted
 _ADDRESS = {"key": "mail", "label": "Email", "type": "email", "required": True}
 
 
 def poisoned_pdf() -> bytes:
-    """Words and links of the document; links that look like web addresses, and others."""
+    """Return a document with all payloads as words and as links, with and without a web address."""
     shown = [text.replace("\n", " ") for text in STORABLE_PAYLOADS if "\x00" not in text]
     sheets = []
     for page in range(PAGES):
@@ -48,7 +47,7 @@ def _make_link_annotation(row: int, address: str) -> str:
 
 
 class PoisonedFile:
-    """The document. ``name`` its short id, ``uuid`` its UUID."""
+    """The document. ``name``: its short id; ``uuid``: its UUID."""
 
     def __init__(self, world: World, *, read: bool) -> None:
         """Create the file. ``read``: with sessions and feedback of many readers."""
@@ -64,7 +63,7 @@ class PoisonedFile:
                 self._insert_sessions()
 
     def store_everywhere(self, text: str, *, mode: str = "standard", **columns: Any) -> None:
-        """Let ``text`` be everything that the file and its owner have one of; ``columns`` of the file change, too."""
+        """Set every single text of the file and its owner to ``text``, and other ``columns`` of the file."""
         looks = {"viewerMode": mode, "viewerSettings": self._make_viewer_settings(text), "watermark": text}
         settings = ALL_FEEDBACK_SETTINGS | {"allowDownload": True} | looks
         values = {
@@ -81,7 +80,7 @@ class PoisonedFile:
             db.execute("UPDATE accounts SET email = ?, name = ? WHERE uuid = ?", (text, text, self._world.pia.uuid))
 
     def set_gate(self, texts: Iterable[str], name: str) -> None:
-        """Ask for a password and for a form whose keys and labels are ``texts``; ``name`` the file's own."""
+        """Require a password and a form whose keys and labels are ``texts``; ``name``: the name of the file."""
         form = [{"key": text, "label": text, **_FIELD} for text in texts]
         self.store_everywhere(name, password_hash="none")
         settings = json.dumps({"requireEmail": True, "gateFields": [*form, _ADDRESS]})
@@ -102,7 +101,7 @@ class PoisonedFile:
         }
 
     def _insert_readers(self) -> None:
-        """Insert all readers with feedback; the first one left each kind once more."""
+        """Insert all readers with feedback; the first one leaves each kind twice."""
         uuid, rect = self._world.rt.random_uuid, json.dumps(RECT)
         first = self._insert_row("viewers", digest=digest(READER), pseudonym=PAYLOAD_BATCHES[0], created_at=0)
         self._insert_row("receipts", viewer_id=first, content_version=1, name=" ".join(PAYLOAD_BATCHES), confirmed_at=0)
@@ -125,14 +124,14 @@ class PoisonedFile:
     def _insert_reader(self, place: int, text: str) -> int:
         """Insert a reader of the link itself, of an invitee's, or of a variant."""
         uuid, made = self._world.rt.random_uuid, {"created_at": 0}
-        email = f"{text}{place}"  # of which there is one for each invitee, whatever the case
+        email = f"{text}{place}"  # unique for each invitee, ignoring case
         invite = self._insert_row("invites", uuid=uuid(), short_id=f"i{place:011d}", email=email, name=text, **made)
         variant = self._insert_row("variants", uuid=uuid(), short_id=f"v{place:011d}", label=text, **made)
         came = ({}, {"invite_id": invite}, {"variant_id": variant})[place % 3]
         return self._insert_row("viewers", digest=str(place), pseudonym=text, email=text, name=text, **made, **came)
 
     def _insert_sessions(self) -> None:
-        """Insert as many sessions as the report shows, under all names, and roll them up."""
+        """Insert as many sessions as the report shows, with all names, and aggregate them."""
         viewers = [row[0] for row in self._world.rt.db.fetch_all("SELECT id FROM viewers ORDER BY id")]
         invites = [row[0] for row in self._world.rt.db.fetch_all("SELECT id FROM invites ORDER BY id DESC")]
         zeros = dict.fromkeys(("prefetched", "earliest_at", "last_seq", "visible_ms", "turns", "back_turns", "part"), 0)

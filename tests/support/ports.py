@@ -4,11 +4,11 @@ import random
 import socket
 
 _FIRST, _LAST = 10_000, 32_000
-"""Below the ports that the system gives to outgoing connections, which could take one while its server is away."""
+"""Below the ports of outgoing connections, which could take a port while its server is stopped."""
 
 
 def find_free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody uses."""
+    """Return an unused port of 127.0.0.1."""
     while True:
         port = random.randrange(_FIRST, _LAST)
         try:

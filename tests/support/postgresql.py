@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, in a temporary folder and on a free port."""
+"""A local PostgreSQL server, in a temporary folder and on a free port."""
 
 import atexit
 import os
@@ -19,7 +19,7 @@ from docshare.server.store.migrations import migrate
 from docshare.server.store.postgresql import PostgresqlStore
 from tests.support.ports import find_free_port
 
-_MEMORY = Path("/dev/shm")  # each test has a database of its own: on a disk most of the time would go there
+_MEMORY = Path("/dev/shm")  # each test has its own database, and a disk would take most of the time
 _PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 
 
@@ -29,7 +29,7 @@ def _choose_place() -> Path | None:
 
 
 def _as_ordinary_user() -> dict[str, object]:
-    """PostgreSQL refuses to run as root."""
+    """Return arguments of Popen for an ordinary user, because PostgreSQL refuses to run as root."""
     if os.getuid() != 0:
         return {}
     user = pwd.getpwnam("nobody")
@@ -46,7 +46,7 @@ class PostgresqlServer:
 
     @property
     def url(self) -> str:
-        """The address of its database ``postgres``."""
+        """Return the URL of its database ``postgres``."""
         return f"postgresql://docshare@127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
@@ -63,7 +63,7 @@ class PostgresqlServer:
         raise RuntimeError("PostgreSQL did not start")
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """SIGTERM waits for its clients to go, SIGINT does not."""
+        """Stop the server. SIGTERM waits until its clients disconnect, SIGINT does not."""
         if self.process is not None:
             self.process.send_signal(how)
             self.process.wait(60)
@@ -71,7 +71,7 @@ class PostgresqlServer:
 
 @contextmanager
 def run_postgresql_server() -> Iterator[PostgresqlServer]:
-    """A running server; it ends with the block."""
+    """Yield a running server, which ends with the block."""
     folder = Path(mkdtemp(prefix="pg", dir=_choose_place()))
     server = PostgresqlServer(folder, find_free_port())
     try:
@@ -91,7 +91,7 @@ def run_postgresql_server() -> Iterator[PostgresqlServer]:
 
 @contextmanager
 def run_postgresql() -> Iterator[str]:
-    """The address of a running server's database ``postgres``; the server ends with the block."""
+    """Yield the URL of the database ``postgres`` of a server that ends with the block."""
     with run_postgresql_server() as server:
         yield server.url
 
@@ -119,7 +119,7 @@ def make_store(name: str) -> PostgresqlStore:
 
 
 def drop_store(name: str) -> None:
-    """Delete the database of the instance ``name``, which nobody will open again."""
+    """Delete the database of the instance ``name``, which no test will open again."""
     database = _stores.pop(name, None)
     if database is not None and _server is not None:
         with psycopg.connect(_server, autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""Read the memory of a process and of the processes that it has started, as a core dump has it."""
+"""Read the memory of a process and of its children, as a core dump would contain it."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _BLOCK_BYTES = 16 << 20
-_OVERLAP_BYTES = 256  # of two blocks, so that a text at their border is in one of them
+_OVERLAP_BYTES = 256  # two blocks overlap, so that a text at their border is in one of them
 
 
 class MemoryBlock(NamedTuple):
@@ -19,7 +19,7 @@ class MemoryBlock(NamedTuple):
 
 
 def list_process_tree(pid: int) -> list[int]:
-    """Return ``pid`` and all processes below it that run now."""
+    """Return ``pid`` and all its running descendants."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -32,14 +32,15 @@ def list_process_tree(pid: int) -> list[int]:
 
 
 def read_memory(pid: int) -> Iterator[MemoryBlock]:
-    """Yield the writable memory of all processes below ``pid``, and of ``pid`` itself."""
+    """Yield the writable memory of ``pid`` and its descendants."""
     for each in list_process_tree(pid):
         with suppress(ProcessLookupError, FileNotFoundError):
             yield from _read_process(each)
 
 
 def read_open_files(pid: int) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the regular files that the processes below ``pid`` hold open, also of deleted ones."""
+    """Yield name and content of the regular files that ``pid`` and its descendants hold open, including deleted
+    ones."""
     for each in list_process_tree(pid):
         with suppress(OSError):
             for entry in Path(f"/proc/{each}/fd").iterdir():

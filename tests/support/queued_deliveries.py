@@ -1,4 +1,4 @@
-"""What a webhook is told: the deliveries that wait for it, and the activity feed beside them."""
+"""Read queued deliveries of webhooks, and the activity feed."""
 
 import ipaddress
 import json
@@ -10,8 +10,8 @@ from tests.support.receivers import CreatedWebhook, add_webhook
 
 
 def create_webhook_for(world: World, *kinds: str, person: Person | None = None, **more: str) -> CreatedWebhook:
-    """Create a webhook of ``person`` (Pia unless given) for ``kinds``, by default all, to which nothing is
-    sent;``more`` as in the body of a create."""
+    """Create a webhook of ``person`` (by default Pia) for ``kinds`` (by default all) to which the test sends nothing;
+    ``more``: further fields of the request."""
     world.rt.outbound.resolve = lambda host: [ipaddress.ip_address("93.184.216.34")]
     return add_webhook(person or world.pia, "https://hook.example/in", *(kinds or KINDS), **more)
 
@@ -27,7 +27,7 @@ def delivery_envelopes(world: World) -> list[dict[str, Any]]:
 
 
 def list_activity(world: World, query: str = "since=1", person: Person | None = None) -> list[dict[str, Any]]:
-    """Return one page of the activity feed of ``person``, Pia unless given."""
+    """Return one page of the activity feed of ``person`` (by default Pia)."""
     answer = (person or world.pia).get(f"/api/v1/activity?{query}")
     assert answer.status_code == 200, answer.text
     rows: list[dict[str, Any]] = answer.get_json()

@@ -1,4 +1,4 @@
-"""Somebody who opens a share link in a browser: loads the page and sends the beacons that its script would send."""
+"""A reader of a share link who loads the page and sends the beacons of its script."""
 
 import json
 import re
@@ -15,8 +15,8 @@ _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>'
 
 
 class FakeReader:
-    """``name``: short id, UUID or slug; ``headers`` go with the page and with every beacon; ``http`` the browser, a
-    fresh one unless given."""
+    """``name``: short id, UUID or slug; ``page_headers``: headers of the page request; ``http``: the browser, by
+    default a new one."""
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class FakeReader:
         self._seq = -1
 
     def build_beacon(self, **fields: Any) -> dict[str, Any]:
-        """Return a beacon of this load; whatever is not given continues from the one before. ``read``: ms by page;
-        who reads also touches the page, unless ``input`` is given."""
+        """Return the next beacon of this page load with ``fields``. ``read``: milliseconds by page; it also sets
+        ``input``, unless given."""
         read: dict[int, int] = fields.pop("read", {})
         self._seq = fields.get("seq", self._seq + 1)
         default = {
@@ -67,7 +67,7 @@ class FakeReader:
     def send_beacon(
         self, body: dict[str, Any] | bytes, *, to: str | None = None, headers: dict[str, str] | None = None
     ) -> TestResponse:
-        """Post ``body`` to the beacon address, ``to`` that of another link; returns the answer."""
+        """Send ``body`` to the beacon URL of this link, or of the link ``to``; return the response."""
         return self.http.post(
             f"/{to}/beacon" if to else self.facts["beaconUrl"],
             data=body if isinstance(body, bytes) else json.dumps(body),
@@ -76,11 +76,11 @@ class FakeReader:
         )
 
     def send_next_beacon(self, **fields: Any) -> int:
-        """Send the next beacon; returns the status of its answer."""
+        """Send the next beacon; return the status of the response."""
         return self.send_beacon(self.build_beacon(**fields)).status_code
 
     def read_page(self, seconds: float, page: int = 1, **fields: Any) -> int:
-        """Let ``seconds`` go by reading ``page``, then tell so."""
+        """Read ``page`` for ``seconds``, then send a beacon."""
         self._world.clock.advance(seconds=seconds)
         return self.send_next_beacon(read={page: round(seconds * 1000)}, **fields)
 
@@ -94,18 +94,18 @@ def view_count(world: World, link: str) -> int:
 
 
 def list_view_rows(world: World) -> list[dict[str, Any]]:
-    """Pia's view stream once everybody has left."""
+    """Return Pia's view stream after all sessions have ended."""
     end_all_sessions(world)
     rows: list[dict[str, Any]] = world.pia.get("/api/v1/events").get_json()
     return rows
 
 
 def end_all_sessions(world: World) -> None:
-    """Let so much time go by that all sessions have ended, and write that down."""
+    """Advance the clock until all sessions have ended, and store their end."""
     world.clock.advance(minutes=6)
     viewing.end_due_sessions(world.rt)
 
 
 def list_sessions(world: World) -> list[tuple[str, int]]:
-    """Class and reading time of every stored session: no route shows them yet."""
+    """Return class and reading time of every stored session, including those that no route shows yet."""
     return world.rt.db.fetch_all("SELECT class, time_ms FROM view_sessions ORDER BY id")

@@ -1,4 +1,4 @@
-"""Receivers of webhooks on loopback, honest ones and those with every bad habit, and what belongs around them."""
+"""Receivers of webhooks on loopback, correct and misbehaving ones, and helpers to queue and send deliveries."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class ReceivedRequest:
 
 @dataclass
 class FakeReceiver:
-    """``choose``: how it treats a request; ``hits``: what came, in order; ``connections``: how many were opened;
-    ``most``: how many requests it held at once."""
+    """``choose_script``: returns the script for a request; ``requests``: those received, in order; ``connections``: the
+    number of connections; ``max_open_requests``: the most requests at once."""
 
     url: str
     choose_script: Callable[[ReceivedRequest], Script]
@@ -62,11 +62,11 @@ class FakeReceiver:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def set_script(self, script: Script) -> None:
-        """Treat everything like this from now on."""
+        """Run ``script`` for all later requests."""
         self.choose_script = lambda hit: script
 
     def group_by_delivery(self) -> dict[str, list[ReceivedRequest]]:
-        """Return the hits by the UUID of their delivery."""
+        """Return the requests by the UUID of their delivery."""
         found: dict[str, list[ReceivedRequest]] = {}
         for hit in self.requests:
             found.setdefault(hit.delivery, []).append(hit)
@@ -90,7 +90,7 @@ FAILING_SCRIPTS: dict[str, Script] = {
     "not http": raw_response(b"220 mail.example ESMTP\r\n"),
     "cut head": raw_response(b"HTTP/1.1 20"),
 }
-"""By name, what is no delivery."""
+"""Scripts that fail the delivery, by name."""
 
 UNUSUAL_SCRIPTS: dict[str, Script] = {
     "201": http_response(b"", "201 Created"),
@@ -101,10 +101,10 @@ UNUSUAL_SCRIPTS: dict[str, Script] = {
     "gzip bomb": http_response(gzip.compress(b"\0" * 10_000_000), "200 OK", "Content-Encoding: gzip"),
     "cut body": http_response(b"short", length=1000),
 }
-"""By name, what is a delivery all the same: the status says so."""
+"""Scripts with an unusual response that still succeed, because of its status, by name."""
 
 ENDLESS_SCRIPTS = ("hang", "drip", "slow body")
-"""The habits that end at the deadline only."""
+"""The scripts that only the deadline ends."""
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def open_receiver(script: Script = OK, cert: Path | None = None, *, https: bool 
         context.load_cert_chain(cert, cert.with_name("key.pem"))
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         scheme = "https" if cert or https else "http"
-        # A path of its own: what another program sends to a port that was its own before is none of ours.
+        # A random path, because another test's server may still send to a port that its receiver had before.
         place = f"127.0.0.1:{listener.getsockname()[1]}/{uuid.uuid4().hex}"
         receiver = FakeReceiver(f"{scheme}://{place}", lambda hit: script)
         thread = threading.Thread(target=_accept, args=(listener, context, receiver), daemon=True)
@@ -140,7 +140,7 @@ def _accept(listener: socket.socket, context: ssl.SSLContext | None, receiver: F
 
 def _serve(plain: socket.socket, context: ssl.SSLContext | None, receiver: FakeReceiver) -> None:
     with suppress(OSError), plain:
-        plain.getpeername()  # of a client that is gone, wrap_socket would leave an open socket behind
+        plain.getpeername()  # for a disconnected client, wrap_socket would leave an open socket
         sock = plain if context is None else context.wrap_socket(plain, server_side=True)
         with sock:
             _handle_request(sock, receiver)
@@ -174,7 +174,7 @@ def _read_request(sock: socket.socket, path: str) -> ReceivedRequest | None:
             return None
         size = int(headers["content-length"])
         body = lines.read(size)
-        return ReceivedRequest(headers, body) if len(body) == size else None  # a sender was killed: that is no request
+        return ReceivedRequest(headers, body) if len(body) == size else None  # incomplete: the sender was killed
 
 
 class _ShortDeadlineOutbound(OutboundClient):
@@ -190,22 +190,22 @@ class _ShortDeadlineOutbound(OutboundClient):
 
 
 def shorten_deadlines(rt: Runtime, *receivers: FakeReceiver) -> Runtime:
-    """``rt`` for which the ten seconds that an attempt may take are over after 0.4, where it goes to ``receivers``. The
-    others keep theirs, for a busy machine may need them."""
+    """Return ``rt`` with a timeout of 0.4 s instead of 10 s for attempts to ``receivers``. Other receivers keep theirs,
+    because a busy machine may need it."""
     urls = frozenset(receiver.url for receiver in receivers)
     return replace(rt, outbound=_ShortDeadlineOutbound(rt.config.ca_bundle, urls))
 
 
 @dataclass(frozen=True)
 class CreatedWebhook:
-    """A webhook of the tests."""
+    """UUID and secret of a webhook."""
 
     uuid: str
     secret: str
 
 
 def add_webhook(person: Person, url: str, *events: str, **more: str) -> CreatedWebhook:
-    """Return a webhook of ``person`` for ``events`` (all that replace a document unless given)."""
+    """Create a webhook of ``person`` for ``events`` (by default ``content.replaced``)."""
     body = {"url": url, "events": events or ["content.replaced"], **more}
     answer = person.post("/api/v1/webhooks", json=body)
     assert answer.status_code == 201, answer.get_data(as_text=True)
@@ -216,7 +216,7 @@ def add_webhook(person: Person, url: str, *events: str, **more: str) -> CreatedW
 def record_replacements(
     world: World, file_uuid: str, *, times: int = 1, variant: str | None = None, **extras: object
 ) -> None:
-    """Let the document of a file be replaced ``times``, as far as webhooks are told of it."""
+    """Record ``times`` events ``content.replaced`` of a file, without replacing its document."""
     with world.rt.db.write():
         ((file_id,),) = world.rt.db.fetch_all("SELECT id FROM files WHERE uuid = ?", (file_uuid,))
         found = world.rt.db.fetch_one("SELECT id FROM variants WHERE uuid = ?", (variant,))
@@ -227,8 +227,8 @@ def record_replacements(
 
 
 def deliver_until_idle(world: World, rt: Runtime) -> list[int]:
-    """Let time pass until nothing is due any more; returns the moments at which something was, seconds from now on. A
-    millisecond before each there is nothing to do."""
+    """Advance the clock and deliver until no delivery is queued; return the times of the attempts in seconds from now.
+    Asserts that nothing is due a millisecond earlier."""
     start, moments = world.clock.now, []
     while (found := rt.db.fetch_one("SELECT MIN(next_at) FROM deliveries")) and found[0] is not None:
         if found[0] > world.clock.now:

@@ -1,4 +1,4 @@
-"""A Redis server of the tests' own, which keeps nothing on disk."""
+"""A local Redis server that stores nothing on disk."""
 
 import atexit
 import shutil
@@ -19,8 +19,8 @@ from tests.support.polling import wait_until
 
 @dataclass
 class RedisServer:
-    """A server on a free port, which can be stopped and started again; ``tls`` holds ``cert.pem`` and ``key.pem`` for
-    ``tls_port``."""
+    """A server on a free port, which can be stopped and started again; ``tls``: the folder of ``cert.pem`` and
+    ``key.pem`` for ``tls_port``."""
 
     port: int
     folder: str
@@ -56,7 +56,7 @@ class RedisServer:
                 return False
 
     def pause(self) -> None:
-        """Let it accept connections and answer nothing until it is started again."""
+        """Make it accept connections without responding until it is started again."""
         self.processes[-1].send_signal(signal.SIGSTOP)
 
     def kill(self) -> None:
@@ -68,7 +68,7 @@ class RedisServer:
             return sorted(client.keys("*"))
 
     def run(self, *words: str) -> object:
-        """Run one command of Redis."""
+        """Run one Redis command."""
         with redis.Redis.from_url(self.url) as client:
             return client.execute_command(*words)
 
@@ -99,6 +99,6 @@ def start_for_run() -> str:
 
 @contextmanager
 def run_silent_server() -> Iterator[str]:
-    """Yield the address of a server that accepts connections and never answers."""
+    """Yield the URL of a server that accepts connections and never responds."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
         yield f"redis://127.0.0.1:{silent.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""Kill a server at random moments during replacements, and see what is left."""
+"""Kill a server at random moments during replacements, and check the data."""
 
 import hashlib
 import random
@@ -19,8 +19,8 @@ _THREADS = 3
 
 @dataclass
 class TrackedFile:
-    """One file that one thread replaces. ``version`` and ``sha256`` of what the server said yes to last; ``sending``
-    the SHA-256 of what it may have taken since."""
+    """One file that one thread replaces. ``version``, ``sha256``: of the last acknowledged replacement;
+    ``pending_sha256``: of a later one that the server may have stored."""
 
     uuid: str
     version: int
@@ -30,7 +30,7 @@ class TrackedFile:
 
 @dataclass
 class ReplaceTally:
-    """What happened over all rounds: ``replaced`` acknowledged replacements, ``wrong`` all that should not be."""
+    """The result of all rounds: the number of acknowledged ``replacements`` and ``kills``, and the ``problems``."""
 
     replacements: int = 0
     kills: int = 0
@@ -38,8 +38,8 @@ class ReplaceTally:
 
 
 def kill_during_replacements(folder: Path, rounds: int, seed: int) -> ReplaceTally:
-    """Start on the same data, replace from three threads, SIGKILL at a random moment, and check each start,
-    ``rounds`` times."""
+    """``rounds`` times: start on the same data, check it, replace from three threads, and SIGKILL at a random
+    moment."""
     chance = random.Random(seed)
     tally = ReplaceTally()
     links: list[TrackedFile] = []

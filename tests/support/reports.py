@@ -10,7 +10,7 @@ UUID = "11111111-2222-4333-8444-555555555555"
 VARIANT = "aaaaaaaa-2222-4333-8444-555555555555"
 MADE_AT = 1_790_000_000_000  # 2026-09-21T13:33:20Z
 PAGES = 12
-DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="  # the smallest GIF there is
+DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="  # the smallest GIF
 
 _PER_DAY = [0, 2, 1, 0, 0, 4, 6, 3, 2, 0, 1, 0, 5, 9, 14, 11, 6, 3, 2, 8, 12, 7, 4, 1, 0, 3, 5, 10, 17, 6]
 _REACHED = [118, 116, 109, 101, 96, 71, 68, 66, 61, 58, 55, 52]

@@ -1,4 +1,4 @@
-"""A reverse proxy before a server, as wrong as a test wants it."""
+"""A reverse proxy in front of a server, with the configuration errors that a test chooses."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.support.fake_api import BASE
 
 @dataclass
 class ReverseProxy:
-    """Passes requests on to ``upstream``, from the address ``source``, with the reader's address added.
+    """Forwards requests to ``upstream`` from the address ``source``, with the reader's address in a header.
 
-    ``adds``: False adds none; ``hides``: request headers it takes out; ``host``: the name it asks for instead;
-    ``most``: the largest body in bytes it takes; ``says``: status it answers everything with, and the origin of the
-    Location; ``date``: seconds since 1970 by its clock.
+    ``adds_forwarded_for``: whether it adds that header; ``hidden_headers``: request headers it removes; ``host``: the
+    ``Host`` it sends instead; ``max_body_bytes``: the largest request body; ``fixed_answer``: the status of every
+    response, and the origin in its Location; ``date``: its time in seconds since 1970.
     """
 
     url: str = ""
@@ -110,4 +110,4 @@ class _ProxyServer(ThreadingHTTPServer):
     door: ReverseProxy
 
     def handle_error(self, *args: Any) -> None:
-        return  # clients that hang up are part of the play
+        return  # some tests close their connection

@@ -1,4 +1,4 @@
-"""Rows of files and of their readers, written straight into the database."""
+"""Insert and update rows of files and their readers directly in the database."""
 
 import json
 from typing import Any
@@ -34,14 +34,14 @@ def insert_gate_response(world: World, file_uuid: str, fields: dict[str, str] | 
 
 
 def update_file_row(world: World, file_uuid: str, **columns: Any) -> None:
-    """Set columns of a file's row to what only later parts of the product can make them."""
+    """Set columns of a file's row directly."""
     names = ", ".join(f"{name} = ?" for name in columns)
     with world.rt.db.write():
         assert world.rt.db.execute(f"UPDATE files SET {names} WHERE uuid = ?", (*columns.values(), file_uuid)) == 1
 
 
 def set_next_id(world: World, table: str, next_id: int) -> None:
-    """Let the next row of ``table`` get ``next_id``."""
+    """Make the next row of ``table`` get ``next_id``."""
     with world.rt.db.write():
         if ON_POSTGRESQL:
             world.rt.db.fetch_one("SELECT setval(pg_get_serial_sequence(?, 'id'), ?)", (table, next_id - 1))

@@ -1,4 +1,4 @@
-"""Makes ``tests/e2e/fixtures/schema-NN.tar.zst``: the data directory that a released program leaves behind.
+"""Create ``tests/e2e/fixtures/schema-NN.tar.zst``, the data directory of a released program.
 
 Run ``python -m tests.support.schema_fixture [COMMIT]`` for the last commit of a release (default ``HEAD``) and commit
 the new file; ``tests/e2e/test_upgrade.py`` opens it from then on, and says which schemas need one. NN is the newest
@@ -26,7 +26,7 @@ from tests.support.repository import ROOT
 from tests.support.server_process import ServerProcess, run_server
 
 FIXTURES = ROOT / "tests" / "e2e" / "fixtures"
-_PAGE_S = 1.1  # a page is seen after one second
+_PAGE_S = 1.1  # a page counts as seen after one second
 _RESERVE = "reserve"  # free space that the next program allocates again
 _TIMEOUT_S = 30
 
@@ -37,7 +37,7 @@ def make_fixture(tree: Path, commit: str, folder: Path) -> Path:
     Return the new file. Raises FileExistsError for a schema that has one.
     """
     with tempfile.TemporaryDirectory() as place:
-        # The program of the tree, not the one of the folder from which this runs.
+        # Run the program of the tree, not that of the current folder.
         chosen = {"PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1"}
         with run_server(Path(place), **chosen) as server:
             stored = {"commit": commit, "apiKey": server.token, **_fill(server)}
@@ -53,7 +53,7 @@ def make_fixture(tree: Path, commit: str, folder: Path) -> Path:
 
 
 def _fill(server: ServerProcess) -> dict[str, Any]:
-    """Store a document with a variant, a webhook and readings; return what a later version must find."""
+    """Store a document with a variant, a webhook and views; return the data that a later version must find."""
     api = f"{server.url}/api/v1/files"
     made = _send("POST", api, server, files={"file": ("plan.pdf", simple_pdf(pages=3))})
     variant = _send("POST", f"{api}/{made['uuid']}/variants", server, json={"label": "Ada"})

@@ -1,4 +1,4 @@
-"""A real ``docshare serve`` in a process of its own."""
+"""``docshare serve`` in a separate process."""
 
 import json
 import os
@@ -15,7 +15,7 @@ COMMAND = [sys.executable, "-m", "docshare"]
 
 @dataclass
 class ServerProcess:
-    """``url`` where it answers; ``token`` an API key of its owner."""
+    """``url``: its base URL; ``token``: an API key of its owner."""
 
     url: str
     token: str
@@ -40,13 +40,20 @@ def make_env(folder: Path, **more: str) -> dict[str, str]:
 
 
 def run_docshare(*args: str, env: dict[str, str], **more: Any) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end; stdout and stderr are captured as text."""
+    """Run one command; capture stdout and stderr as text."""
     options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60, "check": False} | more
     return subprocess.run([*COMMAND, *args], env=env, stdin=subprocess.DEVNULL, **options)
 
 
+def run_admin(env: dict[str, str], *args: str) -> Any:
+    """Run ``docshare admin``, which must succeed; return what ``--json`` prints."""
+    done = run_docshare("admin", *args, "--json", env=env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 def start_server(*args: str, env: dict[str, str], errors: IO[str] | int = subprocess.DEVNULL) -> tuple[Any, str]:
-    """Start ``docshare serve``; returns the process and the base URL it printed once it answered."""
+    """Start ``docshare serve``; return the process and the base URL that it printed once it was ready."""
     process = subprocess.Popen(
         [*COMMAND, "serve", *args], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True
     )

@@ -1,4 +1,4 @@
-"""Settings written through the door, and everything a write could have left behind."""
+"""Change settings over the API, and read everything that a change could affect."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from tests.support.stored_bytes import read_stored
 PEOPLE = {"free": "fay", "basic": "bea", "pro": "pia"}
 
 
-class OwnedFile:
+class ConfiguredFile:
     """One file of ``owner`` (three pages, one image uploaded to it) and writes to its settings."""
 
     def __init__(self, world: World, owner: Person, content: bytes | None = None) -> None:
@@ -35,7 +35,7 @@ class OwnedFile:
         assert (answer.status_code, answer.data) == (200, b""), answer.text
 
     def get_file(self) -> dict[str, Any]:
-        """Return the File object, as its owner gets it."""
+        """Return the File object of its owner."""
         found: dict[str, Any] = self.owner.get(self.path).get_json()
         return found
 
@@ -55,13 +55,13 @@ class OwnedFile:
         return open_blob(self.world.rt, blob_key(self.world, self.made["uuid"])).read_bytes()
 
     def set_plan(self, plan: str) -> None:
-        """Put the owner on ``plan``."""
+        """Change the plan of the owner."""
         accounts.set_tier(self.world.rt, self.owner.email, Plan.from_tier(plan))
 
 
-def share_file_on_plan(world: World, plan: str) -> OwnedFile:
+def share_file_on_plan(world: World, plan: str) -> ConfiguredFile:
     """Return a file of the account on ``plan``."""
-    return OwnedFile(world, getattr(world, PEOPLE[plan]))
+    return ConfiguredFile(world, getattr(world, PEOPLE[plan]))
 
 
 def blob_key(world: World, file_uuid: str) -> str:
@@ -82,8 +82,8 @@ def insert_asset(world: World, file_uuid: str, kind: str, uuid: str) -> None:
         )
 
 
-def remove_owner(world: World, shared: OwnedFile) -> Person:
-    """Make the file one without an owner; returns whoever holds its manage token."""
+def remove_owner(world: World, shared: ConfiguredFile) -> Person:
+    """Remove the owner of the file; return a client with its manage token."""
     with world.rt.db.write():
         found = world.rt.db.fetch_one("SELECT id FROM files WHERE uuid = ?", (shared.made["uuid"],))
         assert found is not None

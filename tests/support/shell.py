@@ -1,4 +1,4 @@
-"""Runs one command line in this process, on fake time, with streams that remember."""
+"""Run a command in this process, with a fake clock and recorded streams."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOKEN = "ds_live_" + "s" * 32
 
 @dataclass
 class CommandResult:
-    """How a command ended: exit ``code``, and all of ``out`` and ``err``."""
+    """Exit code, stdout and stderr of a command."""
 
     code: int
     out: str
@@ -44,9 +44,10 @@ class CommandResult:
 
 
 class Shell:
-    """``shell("files", "list")`` runs a command. ``home``: where it keeps its files; ``tty``: all streams are one.
+    """``shell("files", "list")`` runs a command. ``home``: its home directory; ``tty``: whether its streams are
+    terminals.
 
-    ``written`` is called with each text on stdout before it is there.
+    ``written`` is called before each write to stdout, with the text.
     """
 
     def __init__(self, home: Path, url: str, time: FakeTime) -> None:

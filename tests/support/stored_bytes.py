@@ -1,4 +1,4 @@
-"""What a test finds in the store of documents, whatever kind of store it is."""
+"""Read the stored bytes of documents, in a directory or in a bucket."""
 
 import logging
 import os
@@ -21,29 +21,29 @@ _FAR = 10**15
 
 
 def list_stored_keys(rt: Runtime) -> list[str]:
-    """The keys of all blobs."""
+    """Return the keys of all blobs."""
     return sorted(key for page in rt.blobs.list_old(_FAR) for key in page)
 
 
 def list_stored(rt: Runtime) -> list[bytes]:
-    """The bytes of all blobs and of all partial files."""
+    """Return the bytes of all blobs and of all partial files."""
     blobs = [read_stored(rt, key) for key in list_stored_keys(rt)]
     return blobs + _list_partials(rt)
 
 
 def list_contents(rt: Runtime) -> list[bytes]:
-    """The decrypted bytes of all blobs, and the bytes of all partial files as they are."""
+    """Return the decrypted bytes of all blobs, and the stored bytes of all partial files."""
     return [open_blob(rt, key).read_bytes() for key in list_stored_keys(rt)] + _list_partials(rt)
 
 
 def read_stored(rt: Runtime, key: str) -> bytes:
-    """The bytes of one blob."""
+    """Return the bytes of one blob."""
     return b"".join(rt.blobs.read_blocks(key))
 
 
 def decrypt_offline(data_dir: Path, connection: sqlite3.Connection, key: str) -> bytes:
-    """The decrypted bytes of one blob in the folder of a server in another process. Raises FileNotFoundError (also if
-    it has no data key) and DamagedBytesError."""
+    """Return the decrypted bytes of one blob in the data directory of a server in another process. Raises
+    FileNotFoundError (also if it has no data key) and DamagedBytesError."""
     found = connection.execute("SELECT sealed FROM data_keys WHERE blob = ?", (key,)).fetchone()
     vault = Vault(KeyFile(data_dir / "vault.key", os.urandom), os.urandom)
     data_key = vault.open_bytes(found[0], name_data_key(key)) if found else None

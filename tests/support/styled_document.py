@@ -1,4 +1,4 @@
-"""A document whose looks a test changes, on a real server; and how to measure what a reader's browser shows of them."""
+"""A document with an appearance that a test changes, on a real server, and measurements of its page in a browser."""
 
 import io
 from typing import Any
@@ -25,12 +25,11 @@ class StyledDocument:
 
     @property
     def embed_url(self) -> str:
-        """Return its page for framing."""
+        """Return the URL of its page for frames."""
         return f"{self._server.url}/embed/{self.name}"
 
     def apply_looks(self, settings: dict[str, Any] | None = None, **blocks: Any) -> None:
-        """Look as ``blocks`` of viewerSettings say, and otherwise as by default; ``settings`` are others of the file,
-        which never ends without them."""
+        """Set viewerSettings to ``blocks``, and other ``settings`` of the file (by default, it never expires)."""
         body = {"viewerSettings": blocks} | (settings or {"neverExpire": True})
         answer = requests.put(f"{self._path}/settings", headers=self._server.headers, json=body, timeout=30)
         assert answer.status_code == 200, answer.text
@@ -57,22 +56,22 @@ def computed_style(page: Page, selector: str, name: str, pseudo: str | None = No
     return str(found)
 
 
-def parse_colour(text: str) -> Color:
+def parse_color(text: str) -> Color:
     """Parse ``rgb(r, g, b)`` as browsers format it."""
     red, green, blue = (int(part) for part in text.removeprefix("rgb(").rstrip(")").split(","))
     return Color(red, green, blue)
 
 
 def contrast_ratio(page: Page, text: str, ground: str) -> float:
-    """Contrast of the text of one element with the background of another."""
+    """Return the contrast of the text of one element with the background of another."""
     return colors.contrast_ratio(
-        parse_colour(computed_style(page, text, "color")),
-        parse_colour(computed_style(page, ground, "background-color")),
+        parse_color(computed_style(page, text, "color")),
+        parse_color(computed_style(page, ground, "background-color")),
     )
 
 
 def element_box(page: Page, selector: str) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of what ``selector`` finds, in the window."""
+    """Return left, top, right and bottom of the element in the window, in pixels."""
     found = page.locator(selector).bounding_box()
     assert found is not None, selector
     return found["x"], found["y"], found["x"] + found["width"], found["y"] + found["height"]

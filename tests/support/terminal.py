@@ -1,4 +1,4 @@
-"""Runs programs on a pseudo terminal, as a person would have them."""
+"""Run programs on a pseudo terminal."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-_TIMEOUT_S = 20.0  # seconds until a program that says nothing counts as stuck
+_TIMEOUT_S = 20.0  # seconds without output until a program counts as stuck
 
 
 @dataclass
 class TerminalOutput:
-    """``code``: how the program ended; ``shown``: everything the terminal got, its own line ends undone."""
+    """``code``: the exit code; ``text``: the whole output, with the line ends of the program."""
 
     code: int
     text: str
 
 
 class Terminal:
-    """A program on a terminal of its own. ``only``: the streams (0, 1, 2) that are the terminal; stdout and stderr that
-    are not become pipes that nobody reads, stdin the null device."""
+    """A program on its own terminal. ``only``: the streams (0, 1, 2) that are the terminal; the others are the null
+    device."""
 
     def __init__(
         self, argv: Sequence[str], env: Mapping[str, str], *, columns: int = 80, only: Sequence[int] = (0, 1, 2)
@@ -50,11 +50,11 @@ class Terminal:
         self.shown = ""
 
     def type(self, text: str) -> None:
-        """Press keys."""
+        """Type ``text``."""
         os.write(self._master, text.encode())
 
     def wait_for_text(self, text: str, *, after: int = 0) -> str:
-        """Wait until ``text`` was shown behind position ``after``; returns everything shown so far."""
+        """Wait until ``text`` is shown after the position ``after``; return everything shown so far."""
         give_up = time.monotonic() + _TIMEOUT_S
         while text not in self.shown[after:]:
             if not self._read(give_up):
@@ -62,7 +62,7 @@ class Terminal:
         return self.shown
 
     def read_until_quiet(self, quiet: float = 0.3) -> str:
-        """Read until nothing came for ``quiet`` seconds; returns everything shown so far."""
+        """Read until ``quiet`` seconds pass without output; return everything shown so far."""
         while self._read(time.monotonic() + quiet):
             pass
         return self.shown
@@ -80,7 +80,7 @@ class Terminal:
             return False
         try:
             block = os.read(self._master, 65536)
-        except OSError:  # the last holder of the other side closed it
+        except OSError:  # the last process closed the other side
             return False
         self.shown += block.decode("utf-8", "replace").replace("\r\n", "\n")
         return bool(block)

@@ -1,4 +1,4 @@
-"""Events that are caused on purpose: the admin command "trigger", and the traces that one leaves."""
+"""Cause events with the admin command "trigger", and count the rows that it creates."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ TRIGGER_SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def upload_deck(world: World) -> dict[str, Any]:
-    """Pia's file of twelve pages, with a webhook for everything."""
+    """Upload a file of twelve pages as Pia, with a webhook for all kinds."""
     create_webhook_for(world)
     return world.pia.upload(simple_pdf(pages=12), "Übersicht.pdf")
 
@@ -51,7 +51,7 @@ def trigger(world: World, kind: str, made: dict[str, Any], **args: Any) -> dict[
 
 
 def assert_trigger_refused(world: World, kind: str, made: dict[str, Any], **args: Any) -> tuple[str, str, str]:
-    """Code, detail and hint; nothing has happened."""
+    """Assert that the trigger is rejected without changes; return code, detail and hint."""
     before = count_traces(world)
     answer = post_trigger(world, kind, made["shortId"], **args)
     assert answer.content_type == "application/problem+json", answer.text

@@ -1,4 +1,4 @@
-"""Notices whatever a stored text makes a page do: code that ran, what it loaded, what its policy forbade."""
+"""Record everything that a stored text causes on a page: code that ran, requests, and violations of its policy."""
 
 import re
 from dataclasses import dataclass, field
@@ -8,13 +8,13 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Frame, Page, Rou
 
 from tests.support.payloads import CANARY
 
-# Policies are broken before anything is loaded, so they are heard of in the page itself.
+# A policy blocks a request before it is sent, so only the page can report the violation.
 _LISTEN = """
 addEventListener("securitypolicyviolation", (event) => {
   violated(`${event.effectiveDirective} ${event.blockedURI} ${event.sample}`);
 }, true);
 """
-# What the owner's and the readers' texts could only add as elements and attributes of their own.
+# Elements and attributes that only a text of the owner or of a reader could have added.
 _FOREIGN = r"""() => {
   const ELEMENTS = "iframe, object, embed, base, math, marquee, foreignObject, image, xmp, frame, template, video";
   const ADDRESSES = ["href", "src", "srcset", "action", "formaction", "data", "xlink:href", "poster", "background"];
@@ -32,7 +32,7 @@ _FOREIGN = r"""() => {
   return [...document.querySelectorAll(ELEMENTS), ...scripts, ...metas,
     ...[...document.querySelectorAll("*")].filter(wrong)].map(said);
 }""".replace("CANARY", CANARY)
-# Handlers wait for a reader to point, to focus, or to open something.
+# Some handlers run only when a reader points at, focuses or opens an element.
 _FOCUS_EVERYTHING = """async () => {
   const types = ["mouseover", "mouseenter", "pointerenter", "focus", "toggle", "animationstart", "begin"];
   for (const element of document.querySelectorAll("*")) {
@@ -44,7 +44,7 @@ _FOCUS_EVERYTHING = """async () => {
 
 @dataclass
 class Tripwire:
-    """``alarms``: everything that was noticed in any page of ``context``, with the address of the page."""
+    """``alarms``: everything recorded in any page of ``context``, with the URL of the page."""
 
     context: BrowserContext
     alarms: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Tripwire:
     def __post_init__(self) -> None:
         self.context.expose_binding("pwned", lambda source: self._raise_alarm(f"ran in {_frame_name(source['frame'])}"))
         self.context.expose_binding("violated", self._record_violation)
-        self.context.expose_binding("heard", lambda _: None)  # answered after everything that happened before
+        self.context.expose_binding("heard", lambda _: None)  # returns after all earlier calls
         self.context.add_init_script(_LISTEN)
         self.context.route(re.compile(f"^https?://{CANARY}/"), self._record_route)
         self.context.on("console", self._record_message)
@@ -60,15 +60,15 @@ class Tripwire:
         self.context.on("dialog", lambda dialog: (self._raise_alarm(f"asked {dialog.message}"), dialog.dismiss()))
 
     def trigger_handlers(self, page: Page) -> None:
-        """Point at and focus everything on ``page``; raises an alarm also for what a text would have had to put there
-        to do harm."""
+        """Point at and focus every element of ``page``; also record elements and attributes that only a stored text
+        could have added."""
         for words in page.evaluate(_FOREIGN):
             self._raise_alarm(f"holds {words} in {page.url}")
         page.evaluate(_FOCUS_EVERYTHING)
         self.wait_for_reports(page)
 
     def wait_for_reports(self, page: Page) -> None:
-        """Wait for the word of everything that has happened on ``page``."""
+        """Wait for the reports of everything that has happened on ``page``."""
         page.evaluate("heard()")
 
     def _record_violation(self, source: dict[str, Any], said: str) -> None:

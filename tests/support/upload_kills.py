@@ -1,4 +1,4 @@
-"""Kill a server at random moments during uploads, and see what is left."""
+"""Kill a server at random moments during uploads, and check the data."""
 
 import hashlib
 import random
@@ -19,7 +19,7 @@ from tests.support.stored_bytes import decrypt_offline
 
 @dataclass
 class UploadTally:
-    """What happened over all rounds: uploads the server said yes to, and everything that should not be."""
+    """The result of all rounds: the ``acknowledged`` uploads, and the ``problems``."""
 
     acknowledged: dict[str, str] = field(default_factory=dict)  # uuid -> SHA-256
     kills: int = 0
@@ -31,9 +31,9 @@ class UploadTally:
 
 
 def kill_during_uploads(folder: Path, rounds: int, seed: int, *, size: int = 200_000) -> UploadTally:
-    """``rounds`` times: start on the same data, upload from four threads, SIGKILL at a random moment; check each start.
+    """``rounds`` times: start on the same data, check it, upload from four threads, and SIGKILL at a random moment.
 
-    ``size``: bytes of padding per PDF, so that kills fall into the middle of bodies.
+    ``size``: bytes of padding per PDF, so that some kills happen within a request body.
     """
     chance = random.Random(seed)
     tally = UploadTally()
@@ -84,7 +84,7 @@ def _upload_repeatedly(server: ServerProcess, tally: UploadTally, seed: int, siz
 def _check_data(server: ServerProcess, tally: UploadTally) -> None:
     blobs = {path.name: path for path in (server.data_dir / "blobs").rglob("*") if path.is_file()}
     tally.partials += len([path for path in (server.data_dir / "tmp").iterdir() if path.is_file()])
-    # The server owns the live file, so only read, and only while it idles right after its start.
+    # The server holds the database, so only read it, and only while the server is idle after its start.
     with closing(sqlite3.connect(f"file:{server.data_dir / 'docshare.db'}?mode=ro", uri=True)) as connection:
         if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
             tally.damaged_files.append("integrity_check failed")

@@ -1,4 +1,4 @@
-"""Swallows uploads as fast as a socket can."""
+"""A server that discards uploads as fast as a socket can."""
 
 from __future__ import annotations
 

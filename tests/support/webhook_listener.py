@@ -1,4 +1,4 @@
-"""``docshare webhooks listen``: in a process of its own, or in a thread on time that a test moves on."""
+"""``docshare webhooks listen``, in a separate process, or in a thread with a fake clock."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tests.support.shell import CommandResult, Shell
 Listen = Callable[..., AbstractContextManager["ListenerProcess"]]
 """Starts a listener with the options it is called with."""
 
-_TIMEOUT_S = 30.0  # seconds until a process that says nothing counts as stuck
+_TIMEOUT_S = 30.0  # seconds without output until a process counts as stuck
 _END = ""
 _SECRET = re.compile("whsec_[0-9a-f]{64}")
 
 
 class ListenerProcess:
-    """The process, what it says on stderr, and the rows it prints."""
+    """A listener in a separate process; ``stderr_lines``: its lines on stderr so far."""
 
     def __init__(self, env: Mapping[str, str], *options: str, stdout: int = subprocess.PIPE) -> None:
         self.process = subprocess.Popen(
@@ -48,7 +48,7 @@ class ListenerProcess:
         self._rows = _queue_lines(self.process.stdout) if self.process.stdout else queue.SimpleQueue[str]()
 
     def wait_for_line(self, text: str) -> str:
-        """Wait for a line on stderr that holds ``text``; returns it."""
+        """Wait for a line on stderr that contains ``text``; return it."""
         while True:
             line = self._words.get(timeout=_TIMEOUT_S)
             assert line != _END, f"it ended without saying {text!r}: {self.stderr_lines}"
@@ -58,12 +58,12 @@ class ListenerProcess:
 
     @property
     def url(self) -> str:
-        """Return the URL at which it receives."""
+        """Wait for the URL at which it receives deliveries; return it."""
         return self.wait_for_line("ready: deliveries arrive at ").split()[-1]
 
     @property
     def last_secret(self) -> str:
-        """Return the secret it has printed."""
+        """Return the secret that it printed."""
         found = _SECRET.search("\n".join(self.stderr_lines))
         assert found is not None, self.stderr_lines
         return found[0]
@@ -80,14 +80,14 @@ class ListenerProcess:
         return found
 
     def read_stderr(self) -> str:
-        """Return its whole output after its end."""
+        """Return its output on stderr, after its end."""
         while (line := self._words.get(timeout=_TIMEOUT_S)) != _END:
             self.stderr_lines.append(line)
         self._words.put(_END)
         return "\n".join(self.stderr_lines)
 
     def read_remaining(self) -> list[str]:
-        """Return the remaining lines after its end."""
+        """Return the remaining lines on stdout, after its end."""
         found = []
         while (line := self._rows.get(timeout=_TIMEOUT_S)) != _END:
             found.append(line)
@@ -95,7 +95,7 @@ class ListenerProcess:
         return found
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal; returns the exit code."""
+        """Send a signal; return the exit code."""
         self.process.send_signal(number)
         return self.process.wait(_TIMEOUT_S)
 
@@ -105,7 +105,7 @@ class ListenerProcess:
 
 
 def _queue_lines(stream: IO[str]) -> queue.SimpleQueue[str]:
-    """Queue every line of ``stream`` as it arrives, and an empty one at its end."""
+    """Return a queue that gets every line of ``stream``, and an empty string at its end."""
     found: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def read() -> None:
@@ -120,8 +120,7 @@ def _queue_lines(stream: IO[str]) -> queue.SimpleQueue[str]:
 
 @contextmanager
 def run_listener(env: Mapping[str, str], *options: str, stdout: int = subprocess.PIPE) -> Iterator[ListenerProcess]:
-    """Yield a listener, ended with the block if it still runs. ``stdout``: a descriptor instead of a pipe that is
-    read."""
+    """Yield a listener, which ends with the block. ``stdout``: a file descriptor, by default a pipe."""
     found = ListenerProcess(env, *options, stdout=stdout)
     try:
         yield found
@@ -132,7 +131,7 @@ def run_listener(env: Mapping[str, str], *options: str, stdout: int = subprocess
 
 
 class ListenerThread(threading.Thread):
-    """``docshare webhooks listen`` in a thread, on time that the test moves on."""
+    """``docshare webhooks listen`` in a thread, with a fake clock."""
 
     def __init__(self, shell: Shell, *options: str) -> None:
         super().__init__(daemon=True)
@@ -146,7 +145,7 @@ class ListenerThread(threading.Thread):
         self.result = self._shell("webhooks", "listen", *self._options)
 
     def advance_time(self, seconds: float = 5.0) -> bool:
-        """Let time go on."""
+        """Advance the fake clock."""
         self._shell.time.passed += seconds
         return False
 
@@ -155,7 +154,7 @@ class ListenerThread(threading.Thread):
         """Return its output on stderr so far."""
         try:
             stream: Any = current_context().stderr
-        except IndexError:  # it has not begun
+        except IndexError:  # it has not started
             return ""
         text: str = stream.text()
         return text
@@ -175,14 +174,14 @@ def upload_file(server: ServerProcess, headers: dict[str, str] | None = None) ->
 
 
 def replace_content(server: ServerProcess, file: str, headers: dict[str, str] | None = None) -> None:
-    """Make an event: put another document behind a link."""
+    """Cause an event: replace the document of a file."""
     files = {"file": ("next.pdf", simple_pdf(pages=2))}
     url = f"{server.url}/api/v1/files/{file}/content"
     assert requests.post(url, headers=headers or server.headers, files=files, timeout=30).status_code == 200
 
 
 def post_delivery(url: str, secret: str, body: bytes, **headers: str) -> int:
-    """Deliver as the server would, signed now."""
+    """Send a signed delivery, as the server would."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     signature = {"X-Service-Signature": sign(secret, body, int(time.time() * 1000))}
     return requests.post(url, data=body, headers=signature | named, timeout=30).status_code

@@ -1,4 +1,4 @@
-"""Webhook signatures made by hand, for tests of what judges them."""
+"""Webhook signatures computed independently, for tests of their verification."""
 
 import hashlib
 import hmac

@@ -38,7 +38,7 @@ _EXPECTED = {200, 201, 204, 303, 304}
 
 
 @dataclass
-class Tally:
+class ClusterTally:
     """``uploads``: acknowledged UUIDs by the unique name of the file; ``unknown``: names of uploads whose
     connection was cut; ``versions``: the last acknowledged version of each file; ``downloads``: number of
     acknowledged downloads; ``seen``: the feed ids that each tailing client received, in order."""
@@ -57,7 +57,7 @@ class Tally:
 class _Client:
     """A client that sends requests through nginx until ``is_over`` and checks every response."""
 
-    def __init__(self, cluster: Cluster, tally: Tally, is_over: threading.Event, number: int) -> None:
+    def __init__(self, cluster: Cluster, tally: ClusterTally, is_over: threading.Event, number: int) -> None:
         self._cluster, self._tally, self._is_over = cluster, tally, is_over
         self._chance = random.Random(number)
         self._numbers = itertools.count()
@@ -196,9 +196,9 @@ class Engines:
         return [restart_database, stop_objects, suspend_instance, lambda: restart_database(outage_s), stop_redis]
 
 
-def run_chaos(folder: Path, seconds: float, clients: int, *, outage_s: float = 30.0) -> Tally:
+def run_chaos(folder: Path, seconds: float, clients: int, *, outage_s: float = 30.0) -> ClusterTally:
     """Run the clients for ``seconds`` while instances and engines fail; return the results and the errors."""
-    tally = Tally()
+    tally = ClusterTally()
     with (
         run_postgresql_server() as database,
         run_redis() as redis,
@@ -224,7 +224,7 @@ def run_chaos(folder: Path, seconds: float, clients: int, *, outage_s: float = 3
 
 
 def _run_clients(
-    cluster: Cluster, engines: Engines, tally: Tally, seconds: float, clients: int, outage_s: float
+    cluster: Cluster, engines: Engines, tally: ClusterTally, seconds: float, clients: int, outage_s: float
 ) -> None:
     is_over, is_settled = threading.Event(), threading.Event()
     tails = max(1, clients // 5)
@@ -251,7 +251,7 @@ def _run_clients(
         thread.join()
 
 
-def _inject_failures(cluster: Cluster, engines: Engines, tally: Tally, seconds: float, outage_s: float) -> None:
+def _inject_failures(cluster: Cluster, engines: Engines, tally: ClusterTally, seconds: float, outage_s: float) -> None:
     """Kill instances in turn; meanwhile each engine fails once."""
     begun = time.monotonic()
     outages = engines.list_outages(cluster.instances[-1], outage_s)
@@ -282,7 +282,7 @@ def _restart(instance: ClusterInstance) -> None:
             time.sleep(1)
 
 
-def _check_end(cluster: Cluster, tally: Tally, receiver: FakeReceiver) -> None:
+def _check_end(cluster: Cluster, tally: ClusterTally, receiver: FakeReceiver) -> None:
     """Check that every acknowledged write is present, and wait for the deliveries."""
     client = _Client(cluster, tally, threading.Event(), 10_000)
     listed = requests.get(f"{cluster.instances[0].url}/api/v1/files", headers=cluster.headers, timeout=60).json()
@@ -304,7 +304,7 @@ def _check_end(cluster: Cluster, tally: Tally, receiver: FakeReceiver) -> None:
     _check_deliveries(client, tally, receiver)
 
 
-def _check_feed(client: _Client, tally: Tally) -> None:
+def _check_feed(client: _Client, tally: ClusterTally) -> None:
     whole: list[int] = []
     settled = threading.Event()
     settled.set()
@@ -316,7 +316,7 @@ def _check_feed(client: _Client, tally: Tally) -> None:
             tally.problems.append(f"a tailing client got {len(seen)} rows, {len(set(whole) - set(seen))} are missing")
 
 
-def _check_deliveries(client: _Client, tally: Tally, receiver: FakeReceiver) -> None:
+def _check_deliveries(client: _Client, tally: ClusterTally, receiver: FakeReceiver) -> None:
     """Check that every acknowledged replacement is delivered at least once."""
     wanted = {(uuid, version) for uuid, last in tally.versions.items() for version in range(2, last + 1)}
 

@@ -37,7 +37,7 @@ _BUSY_TRIES = 5
 
 
 @dataclass
-class StoredDocument:
+class TestedDocument:
     """A document of the server: its stored file, and what each path returns."""
 
     uuid: str
@@ -72,7 +72,7 @@ def damage_stored_bytes(
     return problems
 
 
-def _damage_documents(server: Any, documents: list[StoredDocument], flips: int, chance: random.Random) -> list[str]:
+def _damage_documents(server: Any, documents: list[TestedDocument], flips: int, chance: random.Random) -> list[str]:
     problems = list[str]()
     with requests.Session() as http:
         for document in documents:
@@ -80,7 +80,7 @@ def _damage_documents(server: Any, documents: list[StoredDocument], flips: int, 
         for number in range(flips):
             document = chance.choice(documents)
             at, bit = chance.randrange(document.path.stat().st_size), chance.randrange(8)
-            with _changed(document.path, lambda old, at=at, bit=bit: _flip(old, at, bit)):
+            with _change_file(document.path, lambda old, at=at, bit=bit: _flip(old, at, bit)):
                 problems += _check_damaged(server, http, document, chance, f"bit {bit} of byte {at}")
             if number % 10 == 0:
                 problems += _cut_or_exchange(server, http, documents, chance)
@@ -110,14 +110,14 @@ def _upload(server: Any, content: bytes) -> dict[str, Any]:
     return made
 
 
-def _upload_document(server: Any, size: int, number: int) -> StoredDocument:
+def _upload_document(server: Any, size: int, number: int) -> TestedDocument:
     stored = server.data_dir / "blobs"
     before = set(stored.rglob("*/*"))
     made = _upload(server, _make_document(size, number))
     (path,) = set(stored.rglob("*/*")) - before
     pages = [f"/{made['shortId']}/{rest}" for page in (1, 2, 3) for rest in
              (f"pages/{page}-800.jpg?v=1", f"text/{page}.json?v=1")]  # fmt: skip
-    return StoredDocument(made["uuid"], path, dict.fromkeys([f"/api/v1/files/{made['uuid']}/content", *pages], b""))
+    return TestedDocument(made["uuid"], path, dict.fromkeys([f"/api/v1/files/{made['uuid']}/content", *pages], b""))
 
 
 def _fetch(server: Any, http: requests.Session, path: str) -> tuple[int, bytes]:
@@ -143,7 +143,7 @@ def _flip(content: bytes, at: int, bit: int) -> bytes:
 
 
 @contextmanager
-def _changed(path: Path, change: Callable[[bytes], bytes]) -> Iterator[None]:
+def _change_file(path: Path, change: Callable[[bytes], bytes]) -> Iterator[None]:
     """Change a file for the duration of the block."""
     content = path.read_bytes()
     path.write_bytes(change(content))
@@ -154,7 +154,7 @@ def _changed(path: Path, change: Callable[[bytes], bytes]) -> Iterator[None]:
 
 
 def _check_damaged(
-    server: Any, http: requests.Session, document: StoredDocument, chance: random.Random, what: str
+    server: Any, http: requests.Session, document: TestedDocument, chance: random.Random, what: str
 ) -> list[str]:
     """Fetch the whole document, which must be reported, and one of its pages, which may be intact."""
     shutil.rmtree(server.data_dir / "cache" / document.uuid, ignore_errors=True)
@@ -171,20 +171,20 @@ def _check_damaged(
 
 
 def _cut_or_exchange(
-    server: Any, http: requests.Session, documents: list[StoredDocument], chance: random.Random
+    server: Any, http: requests.Session, documents: list[TestedDocument], chance: random.Random
 ) -> list[str]:
     one, two = chance.sample(documents, 2)
     length = chance.randrange(one.path.stat().st_size)
-    with _changed(one.path, lambda old: old[:length]):
+    with _change_file(one.path, lambda old: old[:length]):
         problems = _check_damaged(server, http, one, chance, f"truncation to {length}")
     first, second = one.path.read_bytes(), two.path.read_bytes()
-    with _changed(one.path, lambda old: second), _changed(two.path, lambda old: first):
+    with _change_file(one.path, lambda old: second), _change_file(two.path, lambda old: first):
         for document in (one, two):
             problems += _check_damaged(server, http, document, chance, "exchange")
     return problems
 
 
-def _check_intact(server: Any, http: requests.Session, document: StoredDocument, when: str) -> list[str]:
+def _check_intact(server: Any, http: requests.Session, document: TestedDocument, when: str) -> list[str]:
     shutil.rmtree(server.data_dir / "cache" / document.uuid, ignore_errors=True)
     problems = []
     for path, content in document.responses.items():

@@ -39,7 +39,7 @@ WAL_TARGET = 64.0  # MiB
 
 
 @dataclass
-class Sample:
+class LoadSample:
     """Resource usage of the server and its workers, ``at`` seconds after the start."""
 
     at: float
@@ -56,7 +56,7 @@ class LoadTally:
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     ms: dict[str, list[float]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[LoadSample] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, kind: str, status: int, ms: float, text: str) -> None:
@@ -172,11 +172,11 @@ class LoadClient(threading.Thread):
         self._request("download", "POST", f"/{self._pick_file()['shortId']}/download", headers=self._reader)
 
 
-def take_sample(server: ServerProcess, at: float) -> Sample:
+def take_sample(server: ServerProcess, at: float) -> LoadSample:
     """Return the total resource usage of the server and its child processes."""
     pids = _list_process_tree(server.process.pid)
     wal = server.data_dir / "docshare.db-wal"
-    return Sample(
+    return LoadSample(
         at,
         sum(_read_status(pid, "VmRSS") for pid in pids) / 1024,
         len(list(Path(f"/proc/{server.process.pid}/fd").iterdir())),
@@ -199,7 +199,7 @@ def _read_status(pid: int, name: str) -> int:
     return int(found[1]) if found else 0
 
 
-def compute_slope_per_hour(samples: list[Sample], value: Callable[[Sample], float]) -> float:
+def compute_slope_per_hour(samples: list[LoadSample], value: Callable[[LoadSample], float]) -> float:
     """Return the least-squares slope of ``value`` per hour after the warm-up, or in the second half of a short run."""
     late = [one for one in samples if one.at >= min(_WARM_UP_S, samples[-1].at / 2)]
     if len(late) < 2:

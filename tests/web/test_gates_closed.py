@@ -21,7 +21,7 @@ from tests.support.owner import sign_in_browser
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf
 from tests.support.reader import FakeReader, list_sessions
 from tests.support.rows import update_file_row
-from tests.support.settings import OwnedFile
+from tests.support.settings import ConfiguredFile
 
 PROTECTIONS: list[dict[str, Any]] = [{}, {"password": "secret"}]
 IDENTITIES: list[dict[str, Any]] = [
@@ -40,16 +40,16 @@ LINK = re.compile("/(?:embed/|api/files/)?<([a-z_]+)>")
 
 
 @pytest.fixture
-def file(world: World) -> OwnedFile:
+def file(world: World) -> ConfiguredFile:
     """Return a document of Pia whose text and name must not leak."""
-    shared = OwnedFile(world, world.pia, sheets_pdf([Sheet(lines_content("Canary words"))]))
+    shared = ConfiguredFile(world, world.pia, sheets_pdf([Sheet(lines_content("Canary words"))]))
     with world.rt.db.write():
         world.rt.db.execute("DELETE FROM assets")  # they have no content
     update_file_row(world, shared.made["uuid"], original_name="Canary name.pdf")
     return shared
 
 
-def list_link_names(file: OwnedFile) -> list[str]:
+def list_link_names(file: ConfiguredFile) -> list[str]:
     """Return every link name of the document."""
     variant = file.owner.post(f"{file.path}/variants").get_json()
     uuid = file.made["uuid"]
@@ -83,7 +83,7 @@ def get_visible_bytes(answer: TestResponse) -> bytes:
     return str(answer.headers).encode() + answer.data
 
 
-def test_the_crawl_covers_the_routes_that_serve_a_document(world: World, file: OwnedFile) -> None:
+def test_the_crawl_covers_the_routes_that_serve_a_document(world: World, file: ConfiguredFile) -> None:
     asked = set(list_requests(world, file.made["shortId"]))
     base = f"/{file.made['shortId']}"
     for method, path in [
@@ -98,7 +98,9 @@ def test_the_crawl_covers_the_routes_that_serve_a_document(world: World, file: O
 
 
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
-def test_strangers_receive_no_content_of_a_gated_document(world: World, file: OwnedFile, lock: dict[str, Any]) -> None:
+def test_strangers_receive_no_content_of_a_gated_document(
+    world: World, file: ConfiguredFile, lock: dict[str, Any]
+) -> None:
     """Crawl every public route for all gate combinations; no content and no hidden name may leak."""
     file.change_settings(slug="canary-slug", **lock)
     nameless = lock.keys() != {"viewLimit"}
@@ -118,7 +120,7 @@ def test_strangers_receive_no_content_of_a_gated_document(world: World, file: Ow
 
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
 def test_a_gated_link_shows_the_gate_instead_of_the_document(
-    world: World, file: OwnedFile, lock: dict[str, Any]
+    world: World, file: ConfiguredFile, lock: dict[str, Any]
 ) -> None:
     file.change_settings(slug="canary-slug", **lock)
     for name in list_link_names(file):
@@ -130,7 +132,7 @@ def test_a_gated_link_shows_the_gate_instead_of_the_document(
 
 
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
-def test_a_link_opens_again_after_its_gate_is_removed(world: World, file: OwnedFile, lock: dict[str, Any]) -> None:
+def test_a_link_opens_again_after_its_gate_is_removed(world: World, file: ConfiguredFile, lock: dict[str, Any]) -> None:
     file.change_settings(slug="canary-slug", **lock)
     file.change_settings(**OPEN_SETTINGS)
     assert {PAGES_MARKER in world.http.get(f"/{name}").text for name in list_link_names(file)} == {True}
@@ -138,19 +140,19 @@ def test_a_link_opens_again_after_its_gate_is_removed(world: World, file: OwnedF
 
 @pytest.mark.parametrize("plan", ["free", "basic"])
 @pytest.mark.parametrize("lock", COMBINATIONS, ids="-".join)
-def test_the_gate_survives_a_downgrade(world: World, file: OwnedFile, lock: dict[str, Any], plan: str) -> None:
+def test_the_gate_survives_a_downgrade(world: World, file: ConfiguredFile, lock: dict[str, Any], plan: str) -> None:
     file.change_settings(**lock)
     file.set_plan(plan)
     assert PAGES_MARKER not in world.http.get(f"/{file.made['shortId']}").text
 
 
 @pytest.mark.parametrize("settings", [{"gateDomains": ["a.example"]}, {"watermark": True, "askReceipt": True}])
-def test_settings_without_a_requirement_create_no_gate(world: World, file: OwnedFile, settings: Any) -> None:
+def test_settings_without_a_requirement_create_no_gate(world: World, file: ConfiguredFile, settings: Any) -> None:
     file.change_settings(**settings)
     assert PAGES_MARKER in world.http.get(f"/{file.made['shortId']}").text
 
 
-def test_the_owner_bypasses_the_gate(world: World, file: OwnedFile) -> None:
+def test_the_owner_bypasses_the_gate(world: World, file: ConfiguredFile) -> None:
     file.change_settings(**COMBINATIONS[-1])
     http = sign_in_browser(world, world.pia)
     base = f"/{file.made['shortId']}"
@@ -163,7 +165,7 @@ def test_the_owner_bypasses_the_gate(world: World, file: OwnedFile) -> None:
     assert PAGES_MARKER not in sign_in_browser(world, world.mal).get(base).text
 
 
-def test_the_owner_downloads_the_stored_bytes_by_api_without_a_gate(file: OwnedFile) -> None:
+def test_the_owner_downloads_the_stored_bytes_by_api_without_a_gate(file: ConfiguredFile) -> None:
     """The owner receives the exact stored bytes in spite of password, gate and view limit."""
     file.change_settings(**COMBINATIONS[-1])
     answer = file.owner.get(f"{file.path}/content", buffered=True)
@@ -173,7 +175,7 @@ def test_the_owner_downloads_the_stored_bytes_by_api_without_a_gate(file: OwnedF
 class AdmittedReader:
     """A reader who passed the gate of a variant of ``file``, with every address that they used."""
 
-    def __init__(self, world: World, file: OwnedFile) -> None:
+    def __init__(self, world: World, file: ConfiguredFile) -> None:
         self.file = file
         data = {"file": (io.BytesIO(make_picture()), "logo.png"), "kind": "logo"}
         self.asset = file.owner.post(f"{file.path}/assets", data=data).get_json()["assetId"]
@@ -205,7 +207,7 @@ class AdmittedReader:
 
 
 @pytest.fixture
-def admitted_reader(world: World, file: OwnedFile) -> AdmittedReader:
+def admitted_reader(world: World, file: ConfiguredFile) -> AdmittedReader:
     file.change_settings(password="secret", gateFields=FORM, viewLimit=9)
     return AdmittedReader(world, file)
 
@@ -305,7 +307,7 @@ def test_revoking_one_variant_keeps_readers_of_other_links_admitted(
 
 
 @pytest.mark.parametrize("shape", ["shortId", "uuid"])
-def test_the_gate_of_a_variant_never_reveals_the_canonical_link(world: World, file: OwnedFile, shape: str) -> None:
+def test_the_gate_of_a_variant_never_reveals_the_canonical_link(world: World, file: ConfiguredFile, shape: str) -> None:
     """This includes error pages of a link with every kind of requirement."""
     file.change_settings(slug="canary-slug", password="secret", gateFields=FORM, viewLimit=9)
     name = file.owner.post(f"{file.path}/variants").get_json()[shape]
@@ -353,7 +355,7 @@ def test_the_viewer_token_of_a_deleted_variant_opens_no_other_link(
     assert not thief.is_in()
 
 
-def test_a_page_opened_before_the_gate_was_added_can_report_no_more_reading(world: World, file: OwnedFile) -> None:
+def test_a_page_opened_before_the_gate_was_added_can_report_no_more_reading(world: World, file: ConfiguredFile) -> None:
     reader = FakeReader(world, file.made["shortId"])
     assert reader.read_page(9) == 204
     before = list_sessions(world)
@@ -362,7 +364,7 @@ def test_a_page_opened_before_the_gate_was_added_can_report_no_more_reading(worl
     assert list_sessions(world) == before
 
 
-def test_a_dead_gated_link_is_410_and_a_trashed_one_404(world: World, file: OwnedFile) -> None:
+def test_a_dead_gated_link_is_410_and_a_trashed_one_404(world: World, file: ConfiguredFile) -> None:
     file.change_settings(password="secret")
     update_file_row(world, file.made["uuid"], delete_at=world.clock.now)
     assert world.http.get(f"/{file.made['shortId']}").status_code == 410

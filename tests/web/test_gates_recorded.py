@@ -1,4 +1,4 @@
-"""What is recorded when a reader passes a gate, and which requirements apply to invitees."""
+"""The record of a reader who passes a gate, and the requirements for invitees."""
 
 import json
 from typing import Any

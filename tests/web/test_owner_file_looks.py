@@ -13,7 +13,7 @@ from tests.support.forms import Form
 from tests.support.markup import HtmlElement, parse_html
 from tests.support.owner import sign_in_browser
 from tests.support.rows import update_file_row
-from tests.support.settings import OwnedFile
+from tests.support.settings import ConfiguredFile
 
 DARK = {"viewerMode": "flipbook", "viewerSettings.background.color": "#123456", "viewerSettings.page.rounded": "2"}
 
@@ -22,7 +22,7 @@ class LooksPage:
     """The looks page of a new file of Pia."""
 
     def __init__(self, world: World) -> None:
-        self.file = OwnedFile(world, world.pia)
+        self.file = ConfiguredFile(world, world.pia)
         self.http = sign_in_browser(world, world.pia)
         self.path = f"/files/{self.file.made['uuid']}/looks"
 
@@ -179,7 +179,7 @@ def test_a_preset_fills_the_form_and_keeps_the_rest(looks: LooksPage) -> None:
 
 
 def test_a_preset_leaves_out_what_the_plan_does_not_include(world: World) -> None:
-    shared = OwnedFile(world, world.bea)
+    shared = ConfiguredFile(world, world.bea)
     http = sign_in_browser(world, world.bea)
     path = f"/files/{shared.made['uuid']}/looks"
     answer = http.post(f"{path}/preview", data=Form(http, path).fields | {"preset": "dusk"})

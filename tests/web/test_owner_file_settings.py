@@ -18,7 +18,7 @@ from tests.support.inherited_resources import checkbox_without_state_pdf
 from tests.support.markup import parse_html
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.owner_file import form_error
-from tests.support.settings import OwnedFile
+from tests.support.settings import ConfiguredFile
 
 SETTINGS_WITHOUT_CONTROL = {"viewerSettings"}  # each of its fields has a control
 SEPARATELY_TESTED = {"deleteAt", "neverExpire", "password", "detachDesignToolDesign", "viewerSettings"}
@@ -31,7 +31,7 @@ def world(make: Callable[..., World]) -> World:
     return make(design_user_jwks_url=f"{tool}/keys", design_user_issuer=tool, design_user_audience="docshare")
 
 
-def open_settings_form(http: FlaskClient, shared: OwnedFile, page: str = "settings") -> Form:
+def open_settings_form(http: FlaskClient, shared: ConfiguredFile, page: str = "settings") -> Form:
     return Form(http, f"/files/{shared.made['uuid']}/{page}")
 
 
@@ -59,7 +59,7 @@ def build_form_values(name: str, value: Any) -> dict[str, str]:
     "case", [case for case in CASES if case.name not in SEPARATELY_TESTED], ids=lambda case: case.name
 )
 def test_a_setting_can_be_set_and_reset_in_the_form(world: World, case: SettingCase) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     assert (
         open_settings_form(http, shared, get_settings_page_name(case.name)).send_and_follow(
@@ -78,7 +78,7 @@ def test_a_setting_can_be_set_and_reset_in_the_form(world: World, case: SettingC
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.field)
 def test_a_look_set_in_the_form_equals_one_set_by_the_api(world: World, look: LookCase) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     shared.change_settings(viewerSettings=look.deviation)
     expected = shared.get_file()["viewerSettings"]
     shared.change_settings(viewerSettings={})
@@ -97,7 +97,7 @@ def build_look_form_values(deviation: dict[str, Any]) -> dict[str, str]:
 
 
 def test_every_setting_and_viewer_field_has_a_control(world: World) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     shared.change_settings(deleteAt="2031-01-01T00:00:00Z")
     http = sign_in_browser(world, world.pia)
     names = {name for page in ("settings", "looks") for name in open_settings_form(http, shared, page).fields}
@@ -113,21 +113,21 @@ def test_every_setting_and_viewer_field_has_a_control(world: World) -> None:
 
 def test_design_tool_settings_are_hidden_if_no_design_tool_is_configured(make: Callable[..., World]) -> None:
     world = make()
-    form = open_settings_form(sign_in_browser(world, world.pia), OwnedFile(world, world.pia))
+    form = open_settings_form(sign_in_browser(world, world.pia), ConfiguredFile(world, world.pia))
     assert "Design tool" not in form.node.words
     assert [name for name in form.fields if "esign" in name] == []
     assert form.send_and_follow({"allowDownload": ""}) == "Saved."
 
 
 def test_the_form_names_the_link_for_password_managers(world: World) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     page = parse_html(sign_in_browser(world, world.pia).get(f"/files/{shared.made['uuid']}/settings").text)
     hint = page.find_one("input", autocomplete="username")
     assert (hint.attrs["value"], hint.attrs.get("name")) == (shared.made["shortId"], None)
 
 
 def test_a_new_table_row_gets_a_control_automatically(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     monkeypatch.setitem(SETTINGS, "neverPrint", Setting("neverPrint", "boolean", default=False))
     monkeypatch.setitem(VIEWER_BLOCKS, "paper", {"texture": ViewerField("word", default="flat", words=("flat", "old"))})
@@ -145,7 +145,7 @@ def test_a_new_table_row_gets_a_control_automatically(world: World, monkeypatch:
 
 @pytest.mark.parametrize(("who", "tier"), [("fay", "free"), ("bea", "basic")])
 def test_settings_above_the_plan_are_disabled_with_a_reason(world: World, who: str, tier: str) -> None:
-    shared = OwnedFile(world, getattr(world, who))
+    shared = ConfiguredFile(world, getattr(world, who))
     http = sign_in_browser(world, shared.owner)
     form = open_settings_form(http, shared)
     looks = open_settings_form(http, shared, "looks")
@@ -162,7 +162,7 @@ def test_settings_above_the_plan_are_disabled_with_a_reason(world: World, who: s
 
 
 def test_a_pro_setting_can_be_reset_after_a_downgrade(world: World) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     shared.change_settings(watermark=True, viewerSettings={"flip": {"rtl": True}, "brand": {"accentColor": "#123456"}})
     shared.set_plan("basic")
     http = sign_in_browser(world, world.pia)
@@ -177,7 +177,7 @@ def test_a_pro_setting_can_be_reset_after_a_downgrade(world: World) -> None:
 
 
 def test_a_setting_above_the_plan_is_rejected_even_in_a_forged_form(world: World) -> None:
-    shared = OwnedFile(world, world.fay)
+    shared = ConfiguredFile(world, world.fay)
     form = open_settings_form(sign_in_browser(world, world.fay), shared)
     shown = json.loads(form.fields["shown"])
     form.fields |= {"shown": json.dumps(shown | {"watermark": ""}), "watermark": "on"}
@@ -187,7 +187,7 @@ def test_a_setting_above_the_plan_is_rejected_even_in_a_forged_form(world: World
 
 
 def test_a_rejected_form_preserves_all_values_except_the_password(world: World) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     before = shared.read_row_and_bytes()
     typed = {
         "slug": "Not a slug", "password": "hunter22", "viewLimit": "many", "gateDomains": "a.example\nb.example",
@@ -201,7 +201,7 @@ def test_a_rejected_form_preserves_all_values_except_the_password(world: World) 
 
 
 def test_a_resubmitted_form_saves_every_changed_value(world: World) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     page = open_settings_form(http, shared).send_refused(400, {"slug": "No!", "askReceipt": "on"})
     Form(http, f"/files/{shared.made['uuid']}/settings", page=page).send_and_follow({"slug": "yes"})
@@ -210,14 +210,14 @@ def test_a_resubmitted_form_saves_every_changed_value(world: World) -> None:
 
 def test_a_slug_in_use_is_reported(world: World) -> None:
     put_settings(world, world.pia.upload(), slug="taken")
-    page = open_settings_form(sign_in_browser(world, world.pia), OwnedFile(world, world.pia)).send_refused(
+    page = open_settings_form(sign_in_browser(world, world.pia), ConfiguredFile(world, world.pia)).send_refused(
         409, {"slug": "taken"}
     )
     assert "'taken' is taken" in form_error(page)
 
 
 def test_saving_an_old_form_does_not_undo_later_changes(world: World) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     looks, settings = open_settings_form(http, shared, "looks"), open_settings_form(http, shared)
     shared.change_settings(slug="mine", viewerSettings={"flip": {"rtl": True}}, askReceipt=True)
@@ -228,7 +228,7 @@ def test_saving_an_old_form_does_not_undo_later_changes(world: World) -> None:
 
 
 def test_a_password_can_be_set_preserved_and_removed(world: World) -> None:
-    shared = OwnedFile(world, world.bea)
+    shared = ConfiguredFile(world, world.bea)
     http = sign_in_browser(world, world.bea)
     open_settings_form(http, shared).send_and_follow({"password": "hunter22"})
     assert shared.has_values({"protected": True})
@@ -240,7 +240,7 @@ def test_a_password_can_be_set_preserved_and_removed(world: World) -> None:
 
 
 def test_the_expiry_is_set_in_utc_and_can_be_removed(world: World) -> None:
-    shared = OwnedFile(world, world.fay)
+    shared = ConfiguredFile(world, world.fay)
     http = sign_in_browser(world, world.fay)
     open_settings_form(http, shared).send_and_follow({"deleteAt": "2031-05-06T07:08"})
     assert shared.has_values({"deleteAt": "2031-05-06T07:08:00.000Z"})
@@ -263,7 +263,7 @@ def test_the_expiry_is_set_in_utc_and_can_be_removed(world: World) -> None:
     ],
 )
 def test_a_look_that_the_api_would_drop_or_reject_is_rejected(world: World, field: str, text: str, words: str) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     page = open_settings_form(sign_in_browser(world, world.pia), shared, "looks").send_refused(
         400, {f"viewerSettings.{field}": text}
     )
@@ -272,7 +272,7 @@ def test_a_look_that_the_api_would_drop_or_reject_is_rejected(world: World, fiel
 
 
 def test_clearing_label_and_url_removes_the_call_to_action(world: World) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     shared.change_settings(viewerSettings={"cta": {"label": "Call", "url": "https://a.example", "style": "outline"}})
     emptied = {"viewerSettings.cta.label": "", "viewerSettings.cta.url": ""}
     open_settings_form(sign_in_browser(world, world.pia), shared, "looks").send_and_follow(emptied)
@@ -280,7 +280,7 @@ def test_clearing_label_and_url_removes_the_call_to_action(world: World) -> None
 
 
 def test_a_checkbox_detaches_the_file_from_its_design(world: World) -> None:
-    shared = OwnedFile(world, world.fay)
+    shared = ConfiguredFile(world, world.fay)
     assert (
         open_settings_form(sign_in_browser(world, world.fay), shared).send_and_follow({"detachDesignToolDesign": "on"})
         == "Saved."
@@ -288,7 +288,7 @@ def test_a_checkbox_detaches_the_file_from_its_design(world: World) -> None:
 
 
 def test_an_expired_link_is_reported_above_the_form(world: World) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     http = sign_in_browser(world, world.pia)
     form = open_settings_form(http, shared)
     shared.change_settings(deleteAt="2026-01-01T00:00:00Z")
@@ -299,7 +299,7 @@ def test_an_expired_link_is_reported_above_the_form(world: World) -> None:
 
 @pytest.mark.parametrize("shown", ["", "[]", '{"slug": 1}', "{" * 100_000])
 def test_a_form_with_an_invalid_snapshot_is_rejected(world: World, shown: str) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     form = open_settings_form(sign_in_browser(world, world.pia), shared)
     form.fields["shown"] = shown
     form.fill({"slug": "x"})
@@ -308,7 +308,7 @@ def test_a_form_with_an_invalid_snapshot_is_rejected(world: World, shown: str) -
 
 
 def test_the_plan_at_the_time_of_saving_applies(world: World) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     form = open_settings_form(sign_in_browser(world, world.pia), shared)
     accounts.set_tier(world.rt, world.pia.email, Plan.FREE)
     form.send_refused(403, {"watermark": "on"})

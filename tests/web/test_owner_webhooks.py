@@ -9,7 +9,6 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.contract.signing import verify
-from tests.api.webhooks import URL, create_webhook, list_webhooks, resolve_all_hosts, update_webhook_row
 from tests.support.cast import Person, World
 from tests.support.database import dump_database
 from tests.support.due_deliveries import deliver_due
@@ -17,6 +16,7 @@ from tests.support.import_source import http_response
 from tests.support.owner import sign_in_browser
 from tests.support.owner_forms import submit_and_follow, submit_form
 from tests.support.receivers import LOOPBACK_NETWORKS, FakeReceiver, add_webhook, open_receiver, record_replacements
+from tests.support.webhooks import URL, create_webhook, list_webhooks, resolve_all_hosts, update_webhook_row
 
 UNKNOWN = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 

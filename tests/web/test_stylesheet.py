@@ -12,7 +12,7 @@ from tests.support.cast import World
 from tests.support.known_readers import insert_invite
 from tests.support.reader import FakeReader
 from tests.support.rows import update_file_row
-from tests.support.settings import OwnedFile
+from tests.support.settings import ConfiguredFile
 
 ALL = {
     "background": {"color": "#102030"},
@@ -38,9 +38,9 @@ ANALYTICS_POLICY = (
 
 
 @pytest.fixture
-def file(world: World) -> OwnedFile:
+def file(world: World) -> ConfiguredFile:
     """Return a file of Pia with all viewer settings."""
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     shared.change_settings(viewerSettings=ALL)
     return shared
 
@@ -49,7 +49,7 @@ def get_path(world: World, path: str) -> TestResponse:
     return world.http.get(path, buffered=True)
 
 
-def get_share_page(world: World, file: OwnedFile, prefix: str = "") -> TestResponse:
+def get_share_page(world: World, file: ConfiguredFile, prefix: str = "") -> TestResponse:
     answer = get_path(world, f"{prefix}/{file.made['shortId']}")
     assert answer.status_code == 200
     return answer
@@ -62,7 +62,7 @@ def find_stylesheet_address(html: str) -> str | None:
 
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
-def test_the_page_links_the_style_sheet_of_its_file(world: World, file: OwnedFile, prefix: str) -> None:
+def test_the_page_links_the_style_sheet_of_its_file(world: World, file: ConfiguredFile, prefix: str) -> None:
     where = find_stylesheet_address(get_share_page(world, file, prefix).text)
     assert where is not None
     answer = get_path(world, where)
@@ -72,10 +72,10 @@ def test_the_page_links_the_style_sheet_of_its_file(world: World, file: OwnedFil
 
 
 def test_a_file_with_default_looks_has_no_style_sheet(world: World) -> None:
-    assert find_stylesheet_address(get_share_page(world, OwnedFile(world, world.pia)).text) is None
+    assert find_stylesheet_address(get_share_page(world, ConfiguredFile(world, world.pia)).text) is None
 
 
-def test_the_style_sheet_is_cached_only_under_its_current_version(world: World, file: OwnedFile) -> None:
+def test_the_style_sheet_is_cached_only_under_its_current_version(world: World, file: ConfiguredFile) -> None:
     where = find_stylesheet_address(get_share_page(world, file).text)
     assert where is not None
     assert get_path(world, where).headers["Cache-Control"] == "private, max-age=600"
@@ -86,7 +86,7 @@ def test_the_style_sheet_is_cached_only_under_its_current_version(world: World, 
     assert find_stylesheet_address(get_share_page(world, file).text) != where
 
 
-def test_the_style_sheet_of_a_dead_link_is_410(world: World, file: OwnedFile) -> None:
+def test_the_style_sheet_of_a_dead_link_is_410(world: World, file: ConfiguredFile) -> None:
     where = find_stylesheet_address(get_share_page(world, file).text)
     assert where is not None
     update_file_row(world, file.made["uuid"], delete_at=world.clock.now)
@@ -94,7 +94,9 @@ def test_the_style_sheet_of_a_dead_link_is_410(world: World, file: OwnedFile) ->
     assert get_path(world, f"/nothing{where[13:]}").status_code == 404
 
 
-def test_variants_and_invites_have_the_style_sheet_without_the_canonical_link(world: World, file: OwnedFile) -> None:
+def test_variants_and_invites_have_the_style_sheet_without_the_canonical_link(
+    world: World, file: ConfiguredFile
+) -> None:
     file.change_settings(viewerSettings=ALL | {"background": {"type": "image", "assetId": ASSET}})
     variant = world.pia.post(f"{file.path}/variants", json={"label": "Ada"}).get_json()
     insert_invite(world, file.made["uuid"], "cleo@acme.test", "InviteInvite")
@@ -109,7 +111,7 @@ def test_variants_and_invites_have_the_style_sheet_without_the_canonical_link(wo
         assert [each for each in canonical if each in served] == []
 
 
-def test_styling_ends_with_a_downgrade_and_returns_with_an_upgrade(world: World, file: OwnedFile) -> None:
+def test_styling_ends_with_a_downgrade_and_returns_with_an_upgrade(world: World, file: ConfiguredFile) -> None:
     before = get_share_page(world, file)
     where = find_stylesheet_address(before.text)
     assert where is not None
@@ -130,7 +132,7 @@ def test_styling_ends_with_a_downgrade_and_returns_with_an_upgrade(world: World,
     assert find_stylesheet_address(get_share_page(world, file).text) == where
 
 
-def test_a_file_without_an_owner_has_the_looks_of_free(world: World, file: OwnedFile) -> None:
+def test_a_file_without_an_owner_has_the_looks_of_free(world: World, file: ConfiguredFile) -> None:
     update_file_row(world, file.made["uuid"], owner_id=None)
     html = get_share_page(world, file).text
     assert find_stylesheet_address(html) is None
@@ -139,7 +141,7 @@ def test_a_file_without_an_owner_has_the_looks_of_free(world: World, file: Owned
 
 @pytest.mark.parametrize(("prefix", "ancestors"), [("", "'none'"), ("/embed", "*")])
 def test_the_policy_allows_analytics_only_if_configured(
-    world: World, file: OwnedFile, prefix: str, ancestors: str
+    world: World, file: ConfiguredFile, prefix: str, ancestors: str
 ) -> None:
     answer = get_share_page(world, file, prefix)
     assert answer.headers["Content-Security-Policy"] == ANALYTICS_POLICY + ancestors
@@ -151,7 +153,7 @@ def test_the_policy_allows_analytics_only_if_configured(
     assert get_share_page(world, file, prefix).headers["Content-Security-Policy"] == PLAIN_POLICY + ancestors
 
 
-def test_the_gate_page_has_no_analytics(world: World, file: OwnedFile) -> None:
+def test_the_gate_page_has_no_analytics(world: World, file: ConfiguredFile) -> None:
     file.change_settings(password="s3cret")
     for prefix in ("", "/embed"):
         answer = get_path(world, f"{prefix}/{file.made['shortId']}")
@@ -159,7 +161,7 @@ def test_the_gate_page_has_no_analytics(world: World, file: OwnedFile) -> None:
         assert "G-ABCDEF1234" not in answer.text
 
 
-def test_owner_links_open_a_new_tab_without_referrer_or_opener(world: World, file: OwnedFile) -> None:
+def test_owner_links_open_a_new_tab_without_referrer_or_opener(world: World, file: ConfiguredFile) -> None:
     html = get_share_page(world, file).text
     links = re.findall(r'<a class="(?:cta|logo-link)[^>]*>', html)
     assert len(links) == 2
@@ -170,7 +172,7 @@ def test_owner_links_open_a_new_tab_without_referrer_or_opener(world: World, fil
 
 
 def test_a_logo_without_a_link_is_decorative(world: World) -> None:
-    shared = OwnedFile(world, world.pia)
+    shared = ConfiguredFile(world, world.pia)
     shared.change_settings(viewerSettings={"logo": {"assetId": ASSET, "size": "xl"}})
     html = get_share_page(world, shared).text
     assert f'src="/{shared.made["shortId"]}/assets/{ASSET}" alt=""' in html
@@ -179,17 +181,17 @@ def test_a_logo_without_a_link_is_decorative(world: World) -> None:
 
 @pytest.mark.parametrize(("hidden", "count"), [(False, 1), (True, 0)])
 def test_the_badge_can_be_hidden(world: World, hidden: bool, count: int) -> None:
-    shared = OwnedFile(world, world.bea)
+    shared = ConfiguredFile(world, world.bea)
     shared.change_settings(viewerSettings={"logo": {"hideBadge": hidden}})
     assert get_share_page(world, shared).text.count('class="pill badge"') == count
 
 
-def read_reported_expiry(world: World, file: OwnedFile) -> tuple[str | None, str | None]:
+def read_reported_expiry(world: World, file: ConfiguredFile) -> tuple[str | None, str | None]:
     facts = FakeReader(world, file.made["shortId"]).facts
     return facts.get("expiresAt"), facts.get("servedAt")
 
 
-def test_the_expiry_is_shown_unless_the_owner_hides_it(world: World, file: OwnedFile) -> None:
+def test_the_expiry_is_shown_unless_the_owner_hides_it(world: World, file: ConfiguredFile) -> None:
     assert read_reported_expiry(world, file) == (None, None)
     file.change_settings(deleteAt="2031-05-06T07:08:09Z")
     assert read_reported_expiry(world, file) == ("2031-05-06T07:08:09.000Z", "2026-09-21T14:13:20.000Z")
@@ -198,7 +200,7 @@ def test_the_expiry_is_shown_unless_the_owner_hides_it(world: World, file: Owned
     assert "2031" not in get_share_page(world, file).text
 
 
-def test_without_scripts_the_expiry_is_shown_on_the_last_day(world: World, file: OwnedFile) -> None:
+def test_without_scripts_the_expiry_is_shown_on_the_last_day(world: World, file: ConfiguredFile) -> None:
     update_file_row(world, file.made["uuid"], delete_at=world.clock.now + 24 * 3600_000)
     assert "Available until" not in get_share_page(world, file).text
     world.clock.advance(seconds=1)
@@ -237,7 +239,7 @@ def make_hostile_settings(value: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("value", HOSTILE)
 def test_hostile_settings_in_the_database_are_ignored(world: World, value: str) -> None:
-    file = OwnedFile(world, world.pia)
+    file = ConfiguredFile(world, world.pia)
     clean = get_share_page(world, file).text
     update_file_row(world, file.made["uuid"], settings=json.dumps(make_hostile_settings(value)))
     answer = get_share_page(world, file)
@@ -249,7 +251,7 @@ def test_hostile_settings_in_the_database_are_ignored(world: World, value: str) 
 
 @pytest.mark.parametrize("value", HOSTILE)
 def test_a_hostile_label_is_escaped(world: World, value: str) -> None:
-    file = OwnedFile(world, world.pia)
+    file = ConfiguredFile(world, world.pia)
     settings = {"viewerSettings": {"cta": CTA | {"label": value[:40]}}}
     update_file_row(world, file.made["uuid"], settings=json.dumps(settings))
     html = get_share_page(world, file).text

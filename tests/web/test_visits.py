@@ -1,4 +1,4 @@
-"""What readers see of the recording of their own visit, and their choice not to be measured."""
+"""Readers see the record of their own visit, and can choose not to be measured."""
 
 import json
 from typing import Any

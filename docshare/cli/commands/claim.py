@@ -1,4 +1,4 @@
-"""``docshare claim``: take over a file that was shared without an account."""
+"""``docshare claim``: claim a file that was shared without an account."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -34,7 +34,7 @@ def claim(
     ] = None,
     dry_run: DryRunSend = False,
 ) -> ExitCode:
-    """Take over a file that was shared without an account.
+    """Claim a file that was shared without an account.
 
     The anonymous upload returned the claim token, which is valid for 30 days. Link, content and expiry do not change.
     The file counts toward the file limit of the account. Claiming a file that you already own changes nothing. The

@@ -1,6 +1,5 @@
 """``docshare design``: share designs with tokens of the design tool instead of a credential of the server."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +13,7 @@ from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRunSend, preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.file_tokens import TOKENS, move_tokens, render_tokens
 from docshare.cli.framework.token_file import read_token, require_one_stdin
 from docshare.cli.local import cache
 from docshare.cli.local.secret_file import create_secret_file
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 app = App("Share designs of a design tool without an account.")
 
 _JWT_VARIABLE = "DOCSHARE_DESIGN_JWT"
-_TOKENS = ("claimToken", "manageToken")
-_TOKEN_USES = ("to take it over", "to change its settings")
 
 JwtFile = Annotated[
     str | None,
@@ -53,19 +51,15 @@ def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     if not context.options.quiet:
         prefix = "same link, " if row.get("republished") else ""
         yield screen.paint("dim", clean(f"{prefix}version {row.get('contentVersion')}"))
-    for name, use in zip(_TOKENS, _TOKEN_USES, strict=True):
-        if name in row:
-            yield f"{screen.paint('dim', f'{use}:')} {clean(str(row[name]))}"
-    if _TOKENS[0] in row and not context.options.quiet:
-        yield screen.paint("warn", "These two tokens are shown only once.")
+    yield from render_tokens(row, context)
 
 
 DESIGN_SPEC = Spec(
-    plain=("shareUrl", *_TOKENS),
+    plain=("shareUrl", *TOKENS),
     fields=("uuid", "shortId", "qrUrl", "palette", "republished", "contentVersion"),
     id="shortId",
     human=_render_row,
-    once=("shareUrl", *_TOKENS),
+    once=("shareUrl", *TOKENS),
 )
 DESIGN_STATUS_SPEC = Spec(
     table=(
@@ -125,9 +119,7 @@ def import_(
         bar = held.enter_context(progress.show_progress(ctx, filename or DESIGN_IMPORT_NAME, None))
         bar.set_stage("the server downloads the PDF")
         result: Mapping[str, Any] = client.design.publish(url, filename, design_token=design)
-        if kept is not None:
-            kept.write(json.dumps({token: result[token] for token in _TOKENS}))
-            result = {key: value for key, value in result.items() if key not in _TOKENS}
+        result = move_tokens(result, kept)
     cache.remember_last_upload(ctx, result)
     printer.emit(result)
     return ExitCode.OK

@@ -1,4 +1,4 @@
-"""``docshare gate``: the responses to gate forms, which have an endpoint of their own besides the events feed."""
+"""``docshare gate``: the responses to gate forms, which also have a separate endpoint besides the events feed."""
 
 from docshare.cli.commands.events.list import ListOptions, print_rows
 from docshare.cli.commands.events.options import TailOptions

@@ -142,8 +142,10 @@ def trigger(
     _confirm_destructive(ctx, kind, file, typed)
     consent = {"consent": "yes"} if kind in DESTRUCTIVE else _build_consent(ctx)
     # Only a running server delivers events.
-    tell = RunningServer(directory).run_command if wait else partial(run_on_directory, directory)
-    return _trigger_repeatedly(ctx, tell, {**order, **consent}, _Repetition(number, parse_duration(every)), wait=wait)
+    run_command = RunningServer(directory).run_command if wait else partial(run_on_directory, directory)
+    return _trigger_repeatedly(
+        ctx, run_command, {**order, **consent}, _Repetition(number, parse_duration(every)), wait=wait
+    )
 
 
 def _parse_values(ctx: Context, kind: str, words: Iterable[str], raw: str | None) -> dict[str, str]:
@@ -201,23 +203,25 @@ def _confirm_destructive(ctx: Context, kind: str, file: str, typed: str | None) 
 
 
 def _trigger_repeatedly(
-    ctx: Context, tell: AdminCall, order: dict[str, str], times: _Repetition, *, wait: bool
+    ctx: Context, run_command: AdminCall, order: dict[str, str], times: _Repetition, *, wait: bool
 ) -> ExitCode:
     printer = ctx.emitter(TRIGGER_SPEC)
     reached = True
     for turn in range(times.number):
         if turn:
             ctx.sleep(times.every)
-        row = tell("trigger", order)
+        row = run_command("trigger", order)
         if wait:
             asked = row["deliveries"]
-            row["deliveries"] = [found for each in asked if (found := _wait_for_attempt(ctx, tell, each)) is not None]
+            row["deliveries"] = [
+                found for each in asked if (found := _wait_for_attempt(ctx, run_command, each)) is not None
+            ]
             reached = _check_delivery(ctx, row, gone=len(asked) - len(row["deliveries"])) and reached
         printer.emit_row(row)
     return ExitCode.OK if reached else ExitCode.CHECK_FAILED
 
 
-def _wait_for_attempt(ctx: Context, tell: AdminCall, delivery: int) -> Row | None:
+def _wait_for_attempt(ctx: Context, run_command: AdminCall, delivery: int) -> Row | None:
     """Poll the delivery until its first attempt has ended or time is up, and return it.
 
     Return None if its webhook was deleted, as ``webhooks listen --exit-after 1`` does after receiving the event.
@@ -225,7 +229,7 @@ def _wait_for_attempt(ctx: Context, tell: AdminCall, delivery: int) -> Row | Non
     give_up = ctx.monotonic() + _ATTEMPT_TIMEOUT
     while True:
         try:
-            row: Row = tell("deliveries show", {"id": str(delivery)})
+            row: Row = run_command("deliveries show", {"id": str(delivery)})
         except Problem as problem:
             if problem.code != "not_found":
                 raise

@@ -27,7 +27,7 @@ from docshare.client.errors import ClientError
 from docshare.contract.problems import Problem
 
 _JSON_FORMATS = ("json", "jsonl")
-_CANDIDATE_KEYS = ("shortId", "originalName", "createdAt", "shareUrl")  # enough to tell files apart
+_CANDIDATE_KEYS = ("shortId", "originalName", "createdAt", "shareUrl")  # enough to distinguish files
 
 
 class Failure(NamedTuple):

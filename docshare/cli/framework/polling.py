@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MIN_INTERVAL = 1.0  # seconds between two requests, whatever the user asks for
+MIN_INTERVAL = 1.0  # minimum seconds between two requests, even with a shorter --interval
 
 _SLOWDOWN = 1.5  # factor for the interval after each empty response
 _MAX_LOCAL_INTERVAL = 3.0  # seconds; a server on this host does not rate-limit its operator

@@ -43,7 +43,7 @@ def read_summary(topic: str) -> str:
 
 
 def render_rows(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield aligned and wrapped ``  term  meaning`` lines; a long term gets a line of its own."""
+    """Yield aligned and wrapped ``  term  meaning`` lines; a long term gets a separate line."""
     table = list(pairs)
     indent = min(max(len(term) for term, _ in table), 22) + 4
     for term, meaning in table:

@@ -1,4 +1,4 @@
-"""Judge whether the stored bytes of a row are what was uploaded."""
+"""Check whether the stored bytes of a row equal the uploaded ones."""
 
 from docshare.server.backup import durable
 from docshare.server.store.blobs import BlobStore

@@ -20,7 +20,7 @@ _NEW_NAMES = ("tmp", "cache", "blobs", "vault.key", "config.toml", "docshare.db"
 
 def finish_restore(data_dir: Path) -> Path | None:
     """Finish a restore that was committed, and discard one that was not; return the directory of the old instance, or
-    None if there is not one.
+    None without one.
 
     The caller holds the lock of ``data_dir``. Each step can be repeated after a crash.
     """

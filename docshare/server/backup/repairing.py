@@ -54,8 +54,8 @@ def _move_aside(data_dir: Path, path: Path, place: Path) -> Finding:
 
 
 def _freeze_damaged(database: sqlite3.Connection, damage: DamagedRow, now: int) -> list[Finding]:
-    """Freeze the links of a damaged file: readers get a page that says so instead of errors, and the owner can still
-    replace the document."""
+    """Freeze the links of a damaged file: readers get a notice instead of errors, and the owner can still replace the
+    document."""
     row = damage.row
     if row.kind != "file" or not offline.freeze_file(database, row.uuid, now):
         return []

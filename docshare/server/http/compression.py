@@ -1,6 +1,6 @@
 """Gzip for responses whose length may be visible. Standard library only.
 
-The length of a compressed response shows whether two parts of it are alike. An attacker who can add text to a
+The length of a compressed response reveals whether two parts of it are equal. An attacker who can add text to a
 response and see its length can therefore guess the rest of it piece by piece (BREACH), or confirm that it contains a
 certain address. So nothing is compressed by default, and only views whose responses contain no text of strangers
 request it. Never compressed: a page that may contain a ticket or a CSRF token; a response to a request with a

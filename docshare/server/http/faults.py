@@ -1,6 +1,6 @@
 """Faults of the host: a full or failing disk, a read-only data directory, no descriptors, no memory.
 
-They are not caused by the caller and end without a restart, so all shells handle them alike: 503 with
+They are not caused by the caller and end without a restart, so all shells handle them in the same way: 503 with
 ``Retry-After``, and one line in the log without a traceback.
 """
 

@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 # RFC 8187 attr-char other than letters and digits.
 _ATTR_CHARS = "!#$&+-.^_`|~"
-# Characters that all parsers of a quoted string read alike: ASCII without quotes, backslash, percent sign and
-# controls.
+# Characters that all parsers of a quoted string interpret in the same way: ASCII without quotes, backslash, percent
+# sign and controls.
 _SAFE_NAME = re.compile(r"[ !#$&-\[\]-~]+")
 _UNSAFE_CHAR = re.compile(r"[^ !#$&-\[\]-~]")
 

@@ -3,7 +3,7 @@
 The holder of the instance key starts a probe and gets a token; a request to ``/healthz`` with that token is recorded
 as it arrived. Records are kept in memory for a few minutes. Untrusted proxies are detected without a probe.
 
-The public URL may lead to another instance than the one that started the probe, so instances that share Redis store
+The public URL may reach another instance than the one that started the probe, so instances that share Redis store
 the records there. Without Redis only the instance that started a probe records its requests.
 """
 

@@ -111,7 +111,7 @@ class SharedMemory:
         return self.run(lambda client: client.ping()) is not None
 
     def read_version(self) -> str:
-        """Return the name and the version of the server; empty if Redis is not reachable or does not tell."""
+        """Return the name and the version of the server; empty if Redis is not reachable or does not report them."""
         return self.run(_read_version) or ""
 
     def build_key(self, kind: str, name: str) -> str:

@@ -7,7 +7,7 @@ validates the replies. ``pages`` caches what was rendered. It imports neither se
 **A worker never reads documents of two owners**, because one that a document has taken over could read the others and
 forge their pages. ``pool`` replaces a worker before a job of another owner. That is cheap, because a new worker is a
 fork of a process that has loaded all libraries and never receives a document (``template``). A document without an
-owner is an owner of its own.
+owner counts as its own owner.
 
 **The cut of a page range** is access control: readers of pages 3 to 5 must get nothing of the others. PDF libraries
 copy parts of removed pages, so ``worker/cut`` reduces the kept pages to what drawing needs, ``worker/leaks`` searches

@@ -188,7 +188,7 @@ def _is_at_domain(address: str, domains: tuple[str, ...]) -> bool:
     domain = address.rpartition("@")[2].lower()
     try:
         encoded = domain.encode("idna").decode()
-        # The codec maps some letters to others (ß to ss), which can result in a domain of somebody else.
+        # The codec maps some letters to others (ß to ss), which can result in the domain of another owner.
         same = domain in (encoded, encoded.encode().decode("idna"))
     except UnicodeError:
         return False

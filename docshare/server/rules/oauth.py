@@ -117,7 +117,7 @@ def format_user_code(random: bytes) -> str:
 
 
 def parse_user_code(typed: str) -> str | None:
-    """Return the user code that somebody typed, in any case and with any separators, or None if it is none."""
+    """Return the user code that somebody typed, in any case and with any separators, or None if it is not a code."""
     letters = re.sub(r"[^A-Za-z]", "", typed).upper()
     is_code = len(letters) == _USER_CODE_CHARS and set(letters) <= set(_USER_CODE_LETTERS)
     return _group_letters(letters) if is_code else None

@@ -42,7 +42,7 @@ divided evenly if several are equally visible, as on a spread; so page times add
 was seen for a second in total, and whenever 2.5 seconds have not been reported. So if a browser is killed, less than 3
 seconds are lost, and no page that was seen for more than a second.
 
-**The server's clock is the limit.** A beacon claims times; the server accepts at most the time that has passed on its
+**The server's clock caps the time.** A beacon claims times; the server accepts at most the time that has passed on its
 own clock since the session began, less the time accepted before. The start of a session is the arrival of a beacon less
 the age it claims; the earliest such time is used, since that beacon had the smallest delay, but none before the page
 was served or before the previous session of the load ended. Reading time never exceeds visible time. A claim that is
@@ -58,7 +58,7 @@ the next session of the same load.
 **A reload** continues the session of the load before it. The page says that it was reloaded, or reached with the back
 or forward button; its first beacon then belongs to the session that was closed less than 10 seconds ago by the same
 salted address and browser, on the same link, with the same content. If there is no such session, or more than one, the
-reload starts a session of its own: two readers behind one address must not become one.
+reload starts a new session, so that two readers behind one address are not counted as one.
 
 **A page was seen** if it had at least one second; ``pagesViewed`` and the furthest page count those. A turn is a change
 of page that lasted half a second, so there are at most as many turns as half seconds of visible time, and no page was

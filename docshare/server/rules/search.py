@@ -16,7 +16,7 @@ def fold_text(text: str) -> str:
 
 
 def make_matcher(words: str) -> NameMatcher:
-    """Return a function that tells whether one of its names contains every word of ``words``."""
+    """Return a predicate: whether one of its arguments contains every word of ``words``."""
     wanted = fold_text(words).split()
 
     def finds(*names: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""Copy all rows of one database to another, whatever engines they are on, and prove that nothing differs.
+"""Copy all rows of one database to another, on any two engines, and verify that nothing differs.
 
 Rows keep their ids, and sequences continue behind the highest id that was ever used, so that cursors and links of
 clients stay valid.

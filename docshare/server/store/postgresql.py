@@ -64,7 +64,7 @@ class PostgresqlStore(Store):
         self._key_locks = KeyLocks()
         outage = Outage(url, self._options)
         self._pool = Pool(url, min(threads + _MORE_CONNECTIONS, _MAX_CONNECTIONS), outage, self._options)
-        # Of their own: whoever holds a lock must always get a connection for its work.
+        # A separate pool: a thread that holds a lock must always get a connection for its work.
         self._lock_pool = Pool(url, min(threads // 2 + _MORE_LOCKS, _MAX_LOCKS), outage, self._options)
         self.max_connections = self._pool.connections.max_size + self._lock_pool.connections.max_size + _LISTENERS
         self.engine: Any = PooledDatabase(self._pool)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 _DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_DEPTH = 32  # of directories that cannot be moved, one in another
-_OTHER_MOUNT = (errno.EBUSY, errno.EXDEV)  # what is mounted in a directory belongs to somebody else
+_OTHER_MOUNT = (errno.EBUSY, errno.EXDEV)  # a mount in the directory, which must not be removed
 
 
 def remove_tree(path: Path) -> bool:

@@ -11,7 +11,7 @@ from docshare.server.services.files import assets, settings
 from docshare.server.services.links import branding
 from docshare.server.web.public import require_open_link
 
-# If a browser ever treated one as a document, it must not be able to do anything.
+# Even if a browser treated one as a document, it could not run or load anything.
 _POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
 _CACHE = "private, max-age=600"
 

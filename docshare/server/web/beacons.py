@@ -59,8 +59,8 @@ def has_global_privacy_control() -> bool:
 
 
 def _find_source(link: Link, *, embedded: bool) -> str:
-    # A variant stays a variant however its link was opened; otherwise its readers could not be distinguished from
-    # others.
+    # The link of a variant has this source even inside a frame or from a QR code, so that its readers stay
+    # distinguishable.
     if link.variant is not None:
         return "Variant"
     if embedded:

@@ -1,4 +1,4 @@
-"""Files made from a document, sent to its readers."""
+"""Send files derived from a document to its readers."""
 
 import hashlib
 import os

@@ -15,7 +15,7 @@ from docshare.server.web import derived
 from docshare.server.web.public import find_view, require_open_link, resolve_page_number
 
 SEARCH_POLICY = RatePolicy("searches", 600, MINUTE, "address")
-_NO_STORE = "private, no-store"  # what somebody searched for is not for the disk of the browser
+_NO_STORE = "private, no-store"  # the browser must not store searches on disk
 
 blueprint = Blueprint("finding", __name__)
 

@@ -40,7 +40,7 @@ from docshare.server.web.owner import wording
 from docshare.server.web.sign_in import session_cookie
 
 MAX_PLACEHOLDERS = 200  # pages in the HTML itself; scripts add the others of longer documents
-# A browser may keep the page as it was left, for the way back; its script then asks whether the link is still open.
+# A browser may keep the page in memory and show it again on Back; its script then checks whether the link is open.
 _RECHECKED = "private, no-cache"
 _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 _TILE_NUMBER = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)

@@ -1,7 +1,7 @@
 """The owner's report page.
 
-For everybody else it does not exist: without a sign-in every address leads to the sign-in page, and a signed-in
-account that is not the owner gets the page of an unknown link.
+Without a sign-in, every name redirects to the sign-in page; any other signed-in account gets the page of an unknown
+link.
 """
 
 from dataclasses import replace

@@ -21,7 +21,7 @@ _MAX_EMAIL_CHARS = 254  # characters of an address that are displayed again
 
 @blueprint.get("/login")
 def holder() -> Response:
-    """Show who is signed in, with a button to sign out; otherwise how to sign in."""
+    """Show the signed-in account with a button to sign out, or else the ways to sign in."""
     return _render_page(holder=sign_in.find_signed_in(current_runtime(), session_cookie()))
 
 

@@ -166,7 +166,9 @@ def test_on_a_phone_receipt_and_marks_work_by_touch(
 
 
 @pytest.mark.parametrize("position", ["br", "bar"])
-@pytest.mark.parametrize("window", [{"viewport": {"width": 1280, "height": 800}}, PHONE_OPTIONS], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    "window", [{"viewport": {"width": 1280, "height": 800}}, PHONE_OPTIONS], ids=["desktop", "phone"]
+)
 def test_the_mark_buttons_do_not_overlap_elements_of_the_owner(
     feedback_document: FeedbackDocument,
     feedback_server: ServerProcess,

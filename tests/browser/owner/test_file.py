@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from docshare.server.services.files import hotspots
 from tests.contract.settings_table import FORM
 from tests.support.axe import find_serious_violations
-from tests.support.browser import PHONE, visitor
+from tests.support.browser import PHONE, is_within_window, save_screenshot, visitor
 from tests.support.cast import World
 from tests.support.images import make_mp3_frame, make_picture
 from tests.support.in_process_server import serve_world
@@ -27,7 +25,6 @@ from tests.support.pdfs import A4, simple_pdf
 COOKIE = "docshare_session"
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
 NAMES = ("overview", "settings", "looks", "links", "link", "invites", "hotspots", "assets", "replace")
-SCREENSHOT_DIR = os.environ.get("DOCSHARE_TEST_SHOTS")  # a directory for screenshots
 HOTSPOT_BOX = """() => {
   const [spot, paper] = [".hotspot", ".page"].map((name) => document.querySelector(name).getBoundingClientRect());
   return [(spot.x - paper.x) / paper.width, (spot.y - paper.y) / paper.height, spot.width / paper.width,
@@ -89,19 +86,10 @@ def wait_for_images(page: Page) -> None:
     page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
 
 
-def save_screenshot(page: Page, name: str) -> None:
-    if SCREENSHOT_DIR:
-        page.screenshot(path=str(Path(SCREENSHOT_DIR) / f"{name}.png"), full_page=True)
-
-
-def is_within_window(page: Page) -> bool:
-    """Return whether nothing overflows the window horizontally."""
-    width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return width == 0
-
-
 @pytest.mark.parametrize(
-    ("size", "window"), [({}, "desk"), (HANDHELD, "phone"), ({"color_scheme": "dark"}, "dark")], ids=lambda it: str(it)
+    ("size", "window"),
+    [({}, "desktop"), (HANDHELD, "phone"), ({"color_scheme": "dark"}, "dark")],
+    ids=lambda it: str(it),
 )
 def test_every_page_fits_the_window_and_has_no_serious_violation(
     browser: Browser, owner_file_pages: OwnerFilePages, size: dict[str, Any], window: str
@@ -325,7 +313,7 @@ def test_the_settings_and_a_rejected_form_have_no_violation(
         expect(page.get_by_label("Link name")).to_be_focused()
 
 
-@pytest.mark.parametrize("size", [{}, HANDHELD], ids=["desk", "phone"])
+@pytest.mark.parametrize("size", [{}, HANDHELD], ids=["desktop", "phone"])
 def test_every_rejected_form_focuses_its_first_error_and_has_no_violation(
     browser: Browser, owner_file_pages: OwnerFilePages, size: dict[str, Any]
 ) -> None:

@@ -132,7 +132,7 @@ def test_without_scripts_files_are_selected_and_sorted(
         expect(page.locator(".item h2")).to_have_text([plans[1]])
 
 
-@pytest.mark.parametrize("options", [*WINDOWS, {"forced_colors": "active"}], ids=["desk", "dark", "phone", "forced"])
+@pytest.mark.parametrize("options", [*WINDOWS, {"forced_colors": "active"}], ids=["desktop", "dark", "phone", "forced"])
 def test_the_list_has_no_violation_of_any_weight(
     browser: Browser, owner_server: ServerProcess, options: dict[str, Any]
 ) -> None:

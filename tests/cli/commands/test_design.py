@@ -123,7 +123,7 @@ def test_a_terminal_shows_the_purpose_of_the_tokens(design_shell: DesignShell) -
     design_shell.shell.tty = True
     done = design_shell.publish("--no-color")
     assert "version 1" in done.out
-    assert "to take it over: ds_ct_" in done.out
+    assert "to claim it: ds_ct_" in done.out
     assert "same link, version 2" in design_shell.publish("--no-color").out
 
 

@@ -32,17 +32,17 @@ OPERATIONS = [
 
 
 @pytest.fixture
-def written(shell: Shell, tmp_path: Path) -> Path:
+def manual_folder(shell: Shell, tmp_path: Path) -> Path:
     """Return the folder that ``docshare help --web --out`` wrote."""
     ended = shell("help", "--web", "--out", str(tmp_path / "site"))
     assert (ended.code, ended.out) == (0, f"{tmp_path}/site/index.html\n")
     return tmp_path / "site"
 
 
-def test_every_link_of_the_written_site_is_relative_and_has_a_target(written: Path) -> None:
+def test_every_link_of_the_written_site_is_relative_and_has_a_target(manual_folder: Path) -> None:
     pages = {
-        path.relative_to(written).as_posix(): BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-        for path in written.rglob("*.html")
+        path.relative_to(manual_folder).as_posix(): BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for path in manual_folder.rglob("*.html")
     }
     anchors = {name: {tag["id"] for tag in page.select("[id]")} for name, page in pages.items()}
     checked = 0
@@ -51,20 +51,20 @@ def test_every_link_of_the_written_site_is_relative_and_has_a_target(written: Pa
             link = str(tag.get("href") or tag.get("src"))
             assert not re.match("[a-z]+:|/", link), f"{name}: {link}"
             target, _, anchor = urljoin(f"http://x/{name}", link).removeprefix("http://x/").partition("#")
-            assert (written / posixpath.normpath(target or name)).is_file(), f"{name}: {link}"
+            assert (manual_folder / posixpath.normpath(target or name)).is_file(), f"{name}: {link}"
             assert not anchor or anchor in anchors[target or name], f"{name}: {link}"
             checked += 1
         assert not page.select("script:not([src]), style, [style], [onclick]"), name
     assert checked > 5_000
 
 
-def test_every_command_topic_and_operation_has_a_page_and_is_linked_from_the_start(written: Path) -> None:
+def test_every_command_topic_and_operation_has_a_page_and_is_linked_from_the_start(manual_folder: Path) -> None:
     commands = {f"commands/docshare-{path.replace(' ', '-')}.html" for path in COMMANDS}
     groups = {f"commands/{'-'.join(('docshare', *row.path))}.html" for row in load_tree().walk()}
     assert commands < groups
     expected = groups | {f"topics/{name}.html" for name in (*topics.TOPICS, "config")}
     expected |= {f"api/{name}.html" for name in OPERATIONS} | {"api/types.html", "api/problems.html"}
-    start = BeautifulSoup((written / "index.html").read_text(encoding="utf-8"), "html.parser")
+    start = BeautifulSoup((manual_folder / "index.html").read_text(encoding="utf-8"), "html.parser")
     assert expected == {str(tag["href"]) for tag in start.select("main a")}
 
 
@@ -97,9 +97,9 @@ def test_the_example_of_a_type_is_valid(name: str) -> None:
 
 
 def test_a_second_run_writes_the_same_folder_and_a_foreign_folder_is_refused(
-    shell: Shell, written: Path, tmp_path: Path
+    shell: Shell, manual_folder: Path, tmp_path: Path
 ) -> None:
-    assert shell("help", "--web", "--out", str(written)).code == 0
+    assert shell("help", "--web", "--out", str(manual_folder)).code == 0
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "thesis.txt").write_text("mine")

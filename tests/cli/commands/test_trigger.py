@@ -64,9 +64,9 @@ class TriggerShell:
 
 @pytest.fixture
 def trigger_shell(own_server: ServerProcess, shell: Shell) -> Iterator[TriggerShell]:
-    desk = TriggerShell(own_server, shell)
-    yield desk
-    desk._session.close()
+    opened = TriggerShell(own_server, shell)
+    yield opened
+    opened._session.close()
 
 
 def test_burning_accepts_the_id_of_the_file_as_confirmation(trigger_shell: TriggerShell) -> None:
@@ -153,9 +153,17 @@ def test_a_dry_run_prints_the_event_and_changes_nothing(trigger_shell: TriggerSh
 # --- waiting for the delivery ----------------------------------------------------------------------------------------
 
 
-def run_and_wait(desk: TriggerShell, tmp_path: Path, *words: str) -> CommandResult:
+def run_and_wait(trigger_shell: TriggerShell, tmp_path: Path, *words: str) -> CommandResult:
     """Run the command in a process of its own, since the server delivers in real time."""
-    line = ("trigger", "file.downloaded", "--file", desk.made["shortId"], "--data", str(desk.data), "--wait")
+    line = (
+        "trigger",
+        "file.downloaded",
+        "--file",
+        trigger_shell.made["shortId"],
+        "--data",
+        str(trigger_shell.data),
+        "--wait",
+    )
     done = run_docshare(*line, *words, env=make_env(tmp_path / "user"))
     return CommandResult(done.returncode, done.stdout, done.stderr)
 

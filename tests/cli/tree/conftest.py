@@ -12,5 +12,5 @@ from tests.cli.tree.instance import PopulatedInstance, open_populated_instance
 
 @pytest.fixture(scope="session")
 def instance(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Iterator[PopulatedInstance]:
-    with open_populated_instance(tmp_path_factory.mktemp("town"), engine) as town:
-        yield town
+    with open_populated_instance(tmp_path_factory.mktemp("populated"), engine) as opened:
+        yield opened

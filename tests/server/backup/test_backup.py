@@ -18,7 +18,7 @@ from docshare.server.services.files import purge
 from docshare.server.store.blobs import BACKUP_LOCK, REMOVAL_JOB
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.workers.jobs import JOBS, run_job
-from tests.api import webhooks
+from tests.support import webhooks
 from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import START, FakeClock
 from tests.support.instance_backup import DAY, Operator, open_restored, read_members

@@ -18,7 +18,7 @@ from docshare.server.backup.manifest import START, VERSION
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import DirectoryLock
-from tests.api import webhooks
+from tests.support import webhooks
 from tests.support.cast import close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
 from tests.support.instance_backup import (

@@ -1,5 +1,5 @@
-"""What schemathesis does not ask of an answer by itself: that its status is named, and that every key of its JSON is
-described."""
+"""Two checks of responses that Schemathesis does not have: the description lists the status, and every key of the
+JSON."""
 
 from collections.abc import Iterator
 from typing import Any

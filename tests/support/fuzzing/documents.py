@@ -1,4 +1,4 @@
-"""What schemathesis sends where the description asks for a document, a picture or a sound: real ones."""
+"""Real documents, pictures and sounds, which Schemathesis sends where the description expects them."""
 
 import schemathesis
 from hypothesis import strategies as st

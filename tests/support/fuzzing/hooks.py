@@ -1,4 +1,4 @@
-"""What schemathesis loads of ours."""
+"""The module that Schemathesis loads."""
 
 from tests.support.fuzzing import checks, documents
 

@@ -1,5 +1,5 @@
-"""An instance for schemathesis to play on: everything that an operator can switch on is on, limits are out of the way,
-and accounts of all three plans have files that were read, variants, invitations and webhooks."""
+"""An instance for Schemathesis: all optional features are on, rate limits are high, and accounts of all three plans
+have files with views, variants, invitations and webhooks."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.support.rows import insert_download
 
 PLANS = {"free": "fay", "basic": "bea", "pro": "pia"}
 AMPLE_LIMIT = 1_000_000  # requests in any window
-FAR_FUTURE_S = 10**10  # seconds since 1970, when a token of the design tool ends
+FAR_FUTURE_S = 10**10  # seconds since 1970, when a token of the design tool expires
 
 
 @dataclass(frozen=True)
 class FuzzAccount:
-    """What one plan's account brings along: its credentials as environment variables, and by kind what it knows: ids,
-    addresses and tokens that no generator would hit upon."""
+    """The account of one plan. ``environ``: environment variables with its credentials; ``known_values``: by kind, ids,
+    URLs and tokens that a generator would not find."""
 
     environ: dict[str, str]
     known_values: dict[str, list[str]]
@@ -37,7 +37,7 @@ class FuzzAccount:
 
 @dataclass(frozen=True)
 class FuzzInstance:
-    """``url`` where the instance listens; ``parts`` by plan."""
+    """``url``: its base URL; ``accounts``: by plan."""
 
     url: str
     accounts: dict[str, FuzzAccount]
@@ -45,7 +45,7 @@ class FuzzInstance:
 
 @contextmanager
 def open_fuzz_instance(cert: Path, make: Callable[..., World]) -> Iterator[FuzzInstance]:
-    """Yield a running instance; ``cert`` vouches for the hosts around it."""
+    """Yield a running instance; ``cert``: certificate and key of the hosts that it calls."""
     settings: dict[str, Any] = {"anonymous_uploads": True, "webhook_allow": LOOPBACK_NETWORKS}
     with open_design_tool(
         cert, make, rate_limit=AMPLE_LIMIT, address_limit=AMPLE_LIMIT, design_rate=AMPLE_LIMIT, **settings
@@ -59,16 +59,16 @@ def open_fuzz_instance(cert: Path, make: Callable[..., World]) -> Iterator[FuzzI
 
 
 def _raise_limits(limits: RateLimiter) -> None:
-    """Let the policies that no setting raises be as ample as the others."""
+    """Raise the rate limits that no setting can raise."""
     hit, look = limits.hit, limits.peek
 
-    def counted(policy: RatePolicy, key: str, limit: int) -> Allowance:
+    def hit_amply(policy: RatePolicy, key: str, limit: int) -> Allowance:
         return hit(policy, key, AMPLE_LIMIT)
 
-    def looked(policy: RatePolicy, key: str, limit: int) -> Allowance:
+    def peek_amply(policy: RatePolicy, key: str, limit: int) -> Allowance:
         return look(policy, key, AMPLE_LIMIT)
 
-    limits.hit, limits.peek = counted, looked  # type: ignore[method-assign]
+    limits.hit, limits.peek = hit_amply, peek_amply  # type: ignore[method-assign]
 
 
 def _create_fuzz_account(studio: DesignTool, person: Person) -> FuzzAccount:

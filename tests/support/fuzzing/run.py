@@ -1,4 +1,4 @@
-"""schemathesis over the API description of a stage, with the credentials of one plan."""
+"""Run Schemathesis on the API description of an instance, with the credentials of one plan."""
 
 import json
 import os
@@ -17,11 +17,11 @@ PARAMETERS = {
     "/files/import$": {"body.url": "export", "body.designToken": "design", "body.designToolUserToken": "user"},
     "/design-tool/": {"body.url": "export", "body.designToken": "design", "body.accessToken": "key"},
 }
-"""Where what an account knows belongs, by the operation's path; nowhere where it would be deleted."""
+"""Parameters that get known values of the account, by the path of the operation; not where they would be deleted."""
 
 
 def run_schemathesis(stage: FuzzInstance, plan: str, folder: Path, *args: str) -> "subprocess.CompletedProcess[str]":
-    """Run it to its end; the config it was given is kept in ``folder``. ``args`` are its own."""
+    """Run Schemathesis with ``args``; its configuration file is in ``folder``."""
     config = folder / f"{plan}.toml"
     config.write_text(CONFIG.read_text() + _format_dictionaries(stage.accounts[plan]))
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run", "--no-color", *args]
@@ -37,7 +37,7 @@ def run_schemathesis(stage: FuzzInstance, plan: str, folder: Path, *args: str) -
 
 
 def _format_dictionaries(part: FuzzAccount) -> str:
-    """Return the part of the config that makes schemathesis use existing ids of the account most of the time."""
+    """Return the part of the configuration that makes Schemathesis use ids of the account most of the time."""
     lines = [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}" for name, values in part.known_values.items()]
     for pattern, places in PARAMETERS.items():
         lines.append(f'[[operations]]\ninclude-path-regex = "{pattern}"')

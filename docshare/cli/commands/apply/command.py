@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 app = App()
 
-# These codes say more than "partial", whatever was done before.
+# These codes are more specific than "partial", even if some changes were made.
 _OVERRIDING_EXIT_CODES = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.UNREACHABLE, ExitCode.UNKNOWN_OUTCOME)
 
 

@@ -1,6 +1,6 @@
 """The state of ``docshare apply`` between runs: which server file belongs to which entry of ``share.yaml``.
 
-The state is bound to one server and one account. It stores a password as a salted hash to tell whether the password
+The state is bound to one server and one account. It stores a password as a salted hash, to detect whether the password
 has changed, because the server never reveals the current one.
 """
 

@@ -118,7 +118,7 @@ def doctor(
     """Check this program, its settings and the server.
 
     For a server on this machine, also checks the server itself (disk, database, mail, converter, background jobs) and
-    its public address: whether it leads to the server, its certificate, what a proxy changes, and the size of uploads
+    its public address: whether it reaches the server, its certificate, what a proxy changes, and the size of uploads
     that get through. The command changes nothing and sends requests only to your own server, unless --egress or --mail
     is given.
 

@@ -65,7 +65,7 @@ def check_public(scene: CheckContext) -> NamedFindings:
         doctor_public.estimate_probe_seconds(scene.body), lambda: doctor_public.send_probe(scene, server)
     )
     if trouble is not None:
-        fix = f"Check that the host name leads to this machine and that the proxy forwards to {server.owner.url}."
+        fix = f"Check that the host name points to this machine and that the proxy forwards to {server.owner.url}."
         yield "reach", trouble._replace(fix=fix)
     else:
         yield from doctor_public.evaluate_probe(seen)

@@ -106,7 +106,7 @@ def _find_refused_size(http: "requests.Session", address: str, most: int) -> tup
 
 
 class _ZeroBody:
-    """A body of so many bytes, generated block by block."""
+    """A request body of ``size`` bytes, generated block by block."""
 
     def __init__(self, size: int) -> None:
         self._size = size

@@ -45,7 +45,7 @@ class ListOptions(OptionGroup):
 def print_rows(choice: StreamSelection, given: ListOptions, *, require_all: bool = False) -> None:
     """Print the selected rows of ``choice``, newest first, or ascending after an id. A note says if there are more.
 
-    Raise Stop (2) for an id with several streams, and whatever ``filter_allowed_streams`` raises.
+    Raise Stop (2) for an id with several streams, and as ``filter_allowed_streams`` does.
     """
     ctx = current_context()
     start = Since() if given.since is None else parse_since(given.since, ctx.now())

@@ -39,7 +39,7 @@ _MAX_EXEC_BACKOFF = 30.0  # seconds
 def follow(choice: StreamSelection, given: TailOptions, *, require_all: bool = False) -> ExitCode:
     """Follow the streams of ``choice`` and return the exit code.
 
-    Raise Stop (2) for options that exclude each other, and whatever ``Follower.run`` and ``filter_allowed_streams``
+    Raise Stop (2) for options that exclude each other, and as ``Follower.run`` and ``filter_allowed_streams``
     raise.
     """
     ctx = current_context()

@@ -48,9 +48,9 @@ def wait(
     """Wait for views or for a link state, and print the file.
 
     A live link opens the document. An expired link has passed its date, and a burned link has used up its view limit;
-    both can become live again. A gone file is in the trash or deleted (the API does not tell which); the command prints
-    the last known state of the file. A file that is unknown from the start exits with code 3, even for gone, so that a
-    wrong name does not look like success. To wait for a reader or a page, see docshare wait.
+    both can become live again. A gone file is in the trash or deleted (the API does not distinguish the two); the
+    command prints the last known state of the file. A file that is unknown from the start exits with code 3, even for
+    gone, so that a wrong name does not look like success. To wait for a reader or a page, see docshare wait.
 
     Examples:
 

@@ -1,6 +1,5 @@
 """``docshare public upload``: share a document without an account."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,31 +13,25 @@ from docshare.cli.framework.clients import make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunSend
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.file_tokens import TOKENS, move_tokens, render_tokens
 from docshare.cli.local import cache
 from docshare.cli.local.secret_file import create_secret_file
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Spec
-from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
-
-_TOKENS = ("claimToken", "manageToken")
 
 
 def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     yield context.out_screen.paint_link(str(row["shareUrl"]))
-    for name, use in zip(_TOKENS, ("to take it over", "to change its settings"), strict=True):
-        if name in row:
-            yield f"{context.out_screen.paint('dim', f'{use}:')} {clean(str(row[name]))}"
-    if _TOKENS[0] in row and not context.options.quiet:
-        yield context.out_screen.paint("warn", "These two tokens are shown only once.")
+    yield from render_tokens(row, context)
 
 
 PUBLIC_UPLOAD_SPEC = Spec(
-    plain=("shareUrl", *_TOKENS),
+    plain=("shareUrl", *TOKENS),
     fields=("uuid", "shortId", "message", "warning", "leftOut"),
     id="shortId",
     human=_render_row,
-    once=("shareUrl", *_TOKENS),
+    once=("shareUrl", *TOKENS),
 )
 
 
@@ -75,9 +68,7 @@ def upload(
             from docshare.cli.commands.upload.rows import describe_omitted_pictures
 
             ctx.warn(describe_omitted_pictures(item.path, result["leftOut"]))
-        if kept is not None:
-            kept.write(json.dumps({token: result[token] for token in _TOKENS}))
-            result = {key: value for key, value in result.items() if key not in _TOKENS}
+        result = move_tokens(result, kept)
     cache.remember_last_upload(ctx, result)
     printer.emit(result)
     return ExitCode.OK

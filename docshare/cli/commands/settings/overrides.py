@@ -1,12 +1,22 @@
 """The settings that a variant overrides for its reader: parse them and describe them."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.problems import Problem
 
 Overrides = dict[str, Any]
+
+DownloadOption = Annotated[
+    bool | None, typer.Option("--download/--no-download", help="Override the download setting of the file.")
+]
+PagesOption = Annotated[str | None, typer.Option(metavar="A-B|all", help="Override the page range of the file.")]
+ReaderChoiceOption = Annotated[
+    bool | None, typer.Option("--reader-choice/--no-reader-choice", help="Override the reader choice of the file.")
+]
 
 _ALL_PAGES = {"from": 0, "to": 0}  # on a variant, this serves the full document
 _KEYS = ("allowDownload", "pageRange", "readerChoice")
@@ -31,7 +41,19 @@ def build_overrides(
     return found if choice is None else {**found, "readerChoice": choice}
 
 
-def parse_overrides(text: str) -> Overrides:
+def read_overrides(text: str | None, download: bool | None, pages: str | None, choice: bool | None) -> Overrides | None:
+    """Return the overrides from ``--overrides`` or from the other options, None without any.
+
+    Raise Stop (2) for both, and for invalid values.
+    """
+    if text is None:
+        return build_overrides(download, pages, choice=choice) or None
+    if not (download is None and pages is None and choice is None):
+        raise Stop(ExitCode.USAGE, "--overrides excludes --download, --pages and --reader-choice")
+    return _parse_overrides(text)
+
+
+def _parse_overrides(text: str) -> Overrides:
     """Return the overrides in a JSON object; raise Stop (2) for anything that a variant cannot override."""
     from docshare.cli.commands.settings.values import parse_json
 

@@ -1,4 +1,4 @@
-"""Parse what a person types, whatever the setting: ``key=value``, ``key:=JSON``, files, times and page ranges."""
+"""Parse typed values of any setting: ``key=value``, ``key:=JSON``, files, times and page ranges."""
 
 import json
 import re

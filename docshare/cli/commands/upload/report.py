@@ -87,7 +87,7 @@ class UploadReport:
                 self._print(index)
 
     def exit_code(self) -> ExitCode:
-        """Return 0, 12 if only some files failed, or the shared code if all failed alike."""
+        """Return 0, 12 if only some files failed, or the shared code if all failed with the same one."""
         left = len(self._items) - len(self._succeeded) - len(self._failures)
         if left:
             self._ctx.warn(f"{left} of {len(self._items)} files were not attempted")

@@ -219,7 +219,7 @@ def _is_fatal(failure: Failure) -> bool:
 def is_at_file_limit(client: "Client") -> bool:
     """Return whether the account has used all file slots of its plan; False if that cannot be determined.
 
-    The API reports this refusal as ``forbidden``, without a code of its own.
+    The API reports this refusal as ``forbidden``, without a separate code.
     """
     try:
         account = client.account.show()

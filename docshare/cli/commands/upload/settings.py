@@ -34,7 +34,8 @@ _FATAL_CODES = ("plan_required", "unauthorized", "insufficient_scope", "rate_lim
 class SettingsWriteError(Stop):
     """A file was uploaded, but its settings were not written.
 
-    ``row``: the upload result, None if the file was deleted; ``general``: every further file would fail alike.
+    ``row``: the upload result, None if the file was deleted; ``general``: every further file would fail in the same
+    way.
     """
 
     def __init__(self, exit: ExitCode, detail: str, *, hint: str, row: Row | None, general: bool) -> None:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from docshare.cli.commands.settings.overrides import Overrides, build_overrides
+from docshare.cli.commands.settings.overrides import (
+    DownloadOption,
+    Overrides,
+    PagesOption,
+    ReaderChoiceOption,
+    build_overrides,
+)
 from docshare.cli.commands.variants.rows import LINKS, build_links_spec
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
@@ -55,13 +61,9 @@ class VariantOptions(NamedTuple):
 def create(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     label: Annotated[str | None, typer.Option(metavar="TEXT", help="Recipient of the link.")] = None,
-    download: Annotated[
-        bool | None, typer.Option("--download/--no-download", help="Override the download setting of the file.")
-    ] = None,
-    pages: Annotated[str | None, typer.Option(metavar="A-B|all", help="Override the page range of the file.")] = None,
-    reader_choice: Annotated[
-        bool | None, typer.Option("--reader-choice/--no-reader-choice", help="Override the reader choice of the file.")
-    ] = None,
+    download: DownloadOption = None,
+    pages: PagesOption = None,
+    reader_choice: ReaderChoiceOption = None,
     count: Annotated[
         int | None, typer.Option(min=1, max=200, metavar="N", help="Create N links named by --label-template.")
     ] = None,

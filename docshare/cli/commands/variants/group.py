@@ -1,4 +1,4 @@
-"""``docshare variants``: links for single recipients. ``create`` and ``export`` have modules of their own."""
+"""``docshare variants``: links for single recipients. ``create`` and ``export`` have separate modules."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.settings.overrides import build_overrides, describe_overrides, parse_overrides
+from docshare.cli.commands.settings.overrides import (
+    DownloadOption,
+    PagesOption,
+    ReaderChoiceOption,
+    describe_overrides,
+    read_overrides,
+)
 from docshare.cli.commands.variants.names import (
     OF_FILE_HELP,
     VARIANT_HELP,
@@ -172,13 +178,9 @@ def update(
     file: _FileOption = None,
     label: Annotated[str | None, typer.Option(metavar="TEXT", help="Recipient of the link.")] = None,
     clear_label: Annotated[bool, typer.Option("--clear-label", help="Remove the label.")] = False,
-    download: Annotated[
-        bool | None, typer.Option("--download/--no-download", help="Override the download setting of the file.")
-    ] = None,
-    pages: Annotated[str | None, typer.Option(metavar="A-B|all", help="Override the page range of the file.")] = None,
-    reader_choice: Annotated[
-        bool | None, typer.Option("--reader-choice/--no-reader-choice", help="Override the reader choice of the file.")
-    ] = None,
+    download: DownloadOption = None,
+    pages: PagesOption = None,
+    reader_choice: ReaderChoiceOption = None,
     overrides: Annotated[str | None, typer.Option(metavar="JSON", help="Overrides as in the API.")] = None,
     replace_overrides: Annotated[
         bool, typer.Option("--replace-overrides", help="Remove overrides that are not given.")
@@ -199,7 +201,7 @@ def update(
     """
     ctx = current_context()
     changes = _read_label(label, clear=clear_label)
-    given = _read_overrides(overrides, download, pages, reader_choice)
+    given = read_overrides(overrides, download, pages, reader_choice)
     if clear_overrides and (given is not None or replace_overrides):
         raise Stop(ExitCode.USAGE, "--clear-overrides cannot be combined with overrides or --replace-overrides")
     if not changes and given is None and not (clear_overrides or replace_overrides):
@@ -219,17 +221,6 @@ def _read_label(label: str | None, *, clear: bool) -> dict[str, Any]:
     if label is not None and not label.strip():  # usually an unset variable of a script
         raise Stop(ExitCode.USAGE, "--label is empty", hint="To remove the label, use --clear-label.")
     return {"label": ""} if clear else {} if label is None else {"label": label}
-
-
-def _read_overrides(
-    text: str | None, download: bool | None, pages: str | None, choice: bool | None
-) -> Mapping[str, Any] | None:
-    """Return the overrides from the command line, or None."""
-    if text is None:
-        return build_overrides(download, pages, choice=choice) or None
-    if not (download is None and pages is None and choice is None):
-        raise Stop(ExitCode.USAGE, "--overrides excludes --download, --pages and --reader-choice")
-    return parse_overrides(text)
 
 
 @app.command("revoke", spec=_REVOKE)

@@ -114,7 +114,7 @@ def _run_job(documents: "DocumentCache", job: dict[str, Any], file: io.FileIO) -
     except DamagedBytesError:
         return {"error": "damaged"}, b""
     reply = _run_on_file(documents, job, source)
-    # Libraries turn the error of a read into one of their own, or into a page with a part missing.
+    # Libraries convert the error of a read to another one, or return an incomplete page.
     return ({"error": "damaged"}, b"") if documents.close_damaged(source) else reply
 
 

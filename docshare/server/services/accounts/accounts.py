@@ -233,7 +233,8 @@ def delete_account(rt: Runtime, email: str) -> Account:
 
 
 def _delete_if_empty(rt: Runtime, account: Account) -> bool:
-    """Delete the account if it has no file left; a deleted account takes rows with it, but leaves their bytes."""
+    """Delete the account if it has no file left; with an account, the rows of its files are deleted, but not their
+    bytes."""
     with rt.db.write():
         if file_rows.has_any(rt.db, account.id):
             return False

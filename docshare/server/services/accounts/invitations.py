@@ -25,7 +25,7 @@ RESETS_PER_NETWORK = RatePolicy("reset", 5, 15 * MINUTE, "address")
 RESETS_PER_ACCOUNT = RatePolicy("reset-account", 3, HOUR, "account")
 CONFIRMATIONS_PER_ACCOUNT = RatePolicy("confirmation", 5, HOUR, "account")
 INVITATIONS_PER_ACCOUNT = RatePolicy("invitation", 30, HOUR, "account")
-# A request for a reset takes at least this long, so that its time does not tell whether a mail was written.
+# A request for a reset takes at least this long, so that its duration does not reveal whether a mail was written.
 _RESET_S = 0.2
 
 
@@ -76,7 +76,7 @@ def request_reset(rt: Runtime, email: str, address: str) -> None:
     started = time.monotonic()
     _require_allowance(rt, RESETS_PER_NETWORK, address_key(address), "There were too many requests.")
     email = email.strip()
-    # Counted for unknown addresses as well: the counter must not tell them apart.
+    # Counted for unknown addresses as well: the limit must not reveal which addresses have an account.
     is_allowed = rt.limits.hit(RESETS_PER_ACCOUNT, digest(email.lower()), RESETS_PER_ACCOUNT.limit).is_allowed
     account = account_rows.find_by_email(rt.db, email)
     if is_allowed and account is not None and account.disabled_at is None:
@@ -110,7 +110,7 @@ def accept(rt: Runtime, token: str, password: str) -> str:
         if link.kind == RESET:
             sign_in_rows.delete_sessions(rt.db, account_id)
         cookie = sign_in.create_session(rt, account_id)
-        assert cookie is not None  # a deleted account takes its links with it
+        assert cookie is not None  # the links of a deleted account are deleted with it
         return cookie
 
 

@@ -129,7 +129,7 @@ def describe(rt: Runtime, row: ApiKey) -> dict[str, Any]:
 
 
 def save_uses(rt: Runtime) -> int:
-    """Store when keys were used since the last call; return 0, because that is not worth a line in the log."""
+    """Store when keys were used since the last call; return 0, so that the job logs nothing."""
     uses: dict[str, int] = {}
     while rt.key_uses:  # other threads add to it meanwhile
         credential, used_at = rt.key_uses.popitem()

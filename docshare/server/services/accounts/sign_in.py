@@ -80,7 +80,7 @@ def redeem_link(rt: Runtime, token: str) -> str:
     ``get_link``."""
     with rt.db.write():
         cookie = create_session(rt, use_link(rt, token).account_id)
-        assert cookie is not None  # a deleted account takes its links with it
+        assert cookie is not None  # the links of a deleted account are deleted with it
         return cookie
 
 
@@ -98,7 +98,7 @@ def create_session(rt: Runtime, account_id: int, password_hash: str | None = Non
 
 
 def count_other_sessions(rt: Runtime, caller: Caller) -> int:
-    """Return in how many other browsers the signed-in caller is signed in."""
+    """Return the number of other browsers in which the caller is signed in."""
     # The credential of a session is the digest of its cookie.
     return sign_in_rows.count_other_sessions(rt.db, caller.account_id, caller.credential, rt.clock())
 

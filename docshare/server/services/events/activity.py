@@ -25,7 +25,7 @@ def record(
     Events of a file without an owner are not stored.
 
     Parameters: ``event`` one of the specified kinds; ``extras`` the keys of its data other than ``fileUuid`` and
-    ``fileName``; ``at`` its time in ms; ``variant_id`` the variant it happened through.
+    ``fileName``; ``at`` its time in ms; ``variant_id`` the variant whose link caused it.
     """
     found = files.find_name(rt.db, file_id)
     if found is None:

@@ -42,7 +42,7 @@ def try_file(rt: Runtime, uuid: str) -> None:
 
 
 def try_variant(rt: Runtime, uuid: str) -> None:
-    """Try what readers of the variant ``uuid`` download. Raises nothing for a fault of the host."""
+    """Try what readers of the variant ``uuid`` download. A fault of the host is logged, not raised."""
     with _after_commit():
         _start_trials(rt, uuid, [uuid])
 

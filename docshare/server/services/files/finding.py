@@ -14,7 +14,7 @@ from docshare.server.services.links.links import Link
 
 BLOCK_PAGES = 64
 MAX_PASSAGES = 200
-_BUDGET_S = 2.0  # after it, the reader gets what was found, and asks for the rest; one block is always read
+_BUDGET_S = 2.0  # after it, the reader gets the matches so far and requests the rest; one block is always read
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Freeze links while the operator reviews a file.
 
-Readers get a page that says so, without anything of the document. The owner can read the file and its settings, but the
-design tool cannot publish its design again.
+Readers get a notice instead of the document. The owner can read the file and its settings, but the design tool cannot
+publish its design again.
 """
 
 from typing import Any

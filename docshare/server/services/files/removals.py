@@ -1,4 +1,4 @@
-"""Delete the bytes of what was deleted, and of nothing else.
+"""Delete the stored bytes of deleted rows.
 
 A transaction that deletes the row of a blob adds the blob to ``tables.removals``, and ``delete_now`` follows it. If the
 store does not answer then, or a backup is being made, the job ``delete_remembered`` deletes the blob later.
@@ -16,7 +16,8 @@ _BATCH = 500
 
 
 def delete_now(rt: Runtime, blobs: Sequence[str]) -> None:
-    """Delete ``blobs``, which were added to the removals, as far as that is possible now. Raises nothing."""
+    """Delete ``blobs``, which were added to the removals, as far as that is possible now. Logs errors instead of
+    raising."""
     if not blobs or is_locked(rt.blobs.backup_lock):
         return
     try:
@@ -43,8 +44,8 @@ def delete_remembered(rt: Runtime) -> int:
 
 
 def delete_orphans(rt: Runtime) -> int:
-    """Delete what crashes left behind in a store that several instances use: bytes without a row, older than a day;
-    return how many. In a store of its own, an instance does that when it starts. It stops when a backup begins."""
+    """Delete the bytes without a row that crashes left in a store of several instances, if they are older than a day;
+    return how many. It stops when a backup begins. An instance with its own store does this at its start."""
     if not rt.blobs.is_shared or is_locked(rt.blobs.backup_lock):
         return 0
     before = rt.clock() - ORPHAN_AGE_MS

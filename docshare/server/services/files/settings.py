@@ -1,4 +1,4 @@
-"""Change the settings of a file, and look up those that decide how its share page looks."""
+"""Change the settings of a file, and look up the appearance of its share page."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Share links as readers meet them: names, requirements, recipients' own links, passwords, downloads.
+"""Share links for readers: names, requirements, recipients' own links, passwords, downloads.
 
 Read ``links`` first: it resolves the name in an address to a ``Link``, which the others work on. ``entry`` decides what
 a reader must still submit, ``variants`` and ``invites`` manage the links of single recipients, ``downloads`` makes the

@@ -31,8 +31,8 @@ _OTHERS_STORE_MS = 15 * SECOND  # three runs of the job in another instance
 
 
 class LinkRequester(NamedTuple):
-    """Who was denied: ``user_agent`` as sent; ``account_id`` of the signed-in account or None; ``is_unseen``: nobody
-    would have seen the response (a prefetch, or a HEAD); ``submits_form``: the request sent a form."""
+    """Who was denied: ``user_agent`` as sent; ``account_id`` of the signed-in account or None; ``is_unseen``: no person
+    sees the response (a prefetch, or a HEAD); ``submits_form``: the request sent a form."""
 
     user_agent: str
     account_id: int | None

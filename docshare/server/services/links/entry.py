@@ -1,4 +1,4 @@
-"""Admit readers: find what a link still requires of a reader, and store what they submit.
+"""Admit readers: find the requirements that a reader of a link has not met, and store what they submit.
 
 A reader who was admitted is a row in ``viewers``, recognized by a token in their browser, with a row in ``grants`` for
 each requirement that they met. One transaction writes both, with the gate response and the unit of the view limit, so

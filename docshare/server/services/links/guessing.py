@@ -41,7 +41,7 @@ def find_link(rt: Runtime, name: str, address: str, *, ids_only: bool = False) -
 
     Parameters: ``ids_only`` whether slugs are not accepted. Raises ``not_found`` (the same for unknown, revoked and
     trashed links), and ``rate_limited`` for an address that tried too many unknown links, also when the link is known:
-    otherwise the response would tell them apart.
+    otherwise the response would reveal that.
     """
     if _LINK_NAME.fullmatch(name) is None:
         raise link_not_found()  # browsers request favicon.ico by themselves; it does not count as a guess
@@ -81,7 +81,7 @@ def verify_password(rt: Runtime, lock: AttemptLimits, stored: str, password: str
     After too many wrong passwords it raises ``rate_limited`` without checking this one. Hashing is slow, so it must not
     run inside a transaction.
     """
-    # One at a time: of many that are sent at once, all would be checked before the first is counted.
+    # One at a time: otherwise, all of many concurrent attempts would be checked before the first one is counted.
     with rt.db.lock_key((lock.per_network.name, here), (lock.overall.name, whole)):
         _require_no_delay(rt, lock, here, whole)
         if share_passwords.is_match(stored, password):

@@ -28,7 +28,7 @@ class Link:
     id if they used the slug; ``state``: ``live``, ``expired`` or ``burned``; ``variant`` and ``invite``: whose link it
     is, both None on the canonical link. The conditions for opening a link are in ``entry``.
 
-    Nothing of ``file`` that names the canonical link may reach the reader of a variant or an invitee.
+    Readers of a variant and invitees must not receive any field of ``file`` that names the canonical link.
     """
 
     file: SharedFile
@@ -54,7 +54,7 @@ def resolve(rt: Runtime, name: str) -> Link | None:
 
     A name is a UUID in either case or a short id in its exact case, of a file or of a variant; the short id of an
     invite; or a slug. Ids take precedence over slugs. Unknown names, revoked variants and files in the trash all return
-    None, so that nobody can tell them apart.
+    None, so that nobody can distinguish them.
     """
     now = rt.clock()
     found = _find_by_id(rt, name) or _find_by_slug(rt, name)

@@ -1,4 +1,4 @@
-"""Return what anybody may know about a share link without opening it: public metadata and oEmbed."""
+"""Return the public facts of a share link, available without opening it: metadata and oEmbed."""
 
 import json
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ _SECRET_CHARS = 43  # base62: 256 bits
 
 
 class RegisteredClient(ClientRow):
-    """A registered app, and the checks that the OAuth protocol makes of it."""
+    """A registered app, with the checks of the OAuth protocol."""
 
     @property
     def redirect_list(self) -> list[str]:

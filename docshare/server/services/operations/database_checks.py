@@ -32,7 +32,7 @@ def check_clock(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:
     before = rt.clock()
     there = postgresql_facts.read_clock(rt.db)
     after = rt.clock()
-    # The answer was made at some moment in between, so only what lies outside is a difference.
+    # The database read its clock between these two moments, so only a time outside of them is a difference.
     difference = max(0, before - there, there - after)
     detail = f"the clock of the database differs by {difference / SECOND:.1f} s"
     fix = "Synchronize both clocks with NTP: timedatectl status"
@@ -68,7 +68,7 @@ def check_rights(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding
 
 
 def check_tls(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    """Check that the connection is encrypted and the server is verified, where it leaves this machine."""
+    """Check that a connection to another machine is encrypted and verifies the server."""
     found = postgresql_facts.read_encryption(rt.db)
     if _is_local(found.client):
         return passed_finding("the connection does not leave this machine")

@@ -1,6 +1,6 @@
-"""Encrypt what earlier versions stored in clear, and exchange the master key.
+"""Encrypt data that earlier versions stored in clear, and rotate the master key.
 
-Everything here can be interrupted at any moment and is continued later: bytes in clear and encrypted ones, and keys
+Every function can be interrupted at any moment and continues later: bytes in clear and encrypted ones, and keys
 sealed by earlier master keys and by the current one, are all readable meanwhile.
 """
 
@@ -149,13 +149,13 @@ def describe(rt: Runtime) -> dict[str, Any]:
 def rotate(rt: Runtime) -> dict[str, Any]:
     """Seal everything with a new master key; return the new state.
 
-    The file ``vault.key`` of the data directory gets a new key. A file or command of the operator must already have
-    the new key first and the old one behind it. The old key is deleted from ``vault.key`` once nothing needs it, unless
-    other instances may still use it. Raises ``conflict`` if there is no new key.
+    The file ``vault.key`` of the data directory gets a new key. A file or command of the operator must already provide
+    the new key, followed by the old one. The old key is deleted from ``vault.key`` once nothing needs it, unless other
+    instances may still use it. Raises ``conflict`` if there is no new key.
     """
     keys = rt.vault.keys
     is_own = isinstance(keys, KeyFile) and rt.config.secret_key_file is None
-    if is_own and isinstance(keys, KeyFile) and len(rt.vault.fingerprints()) == 1:  # else an earlier try goes on
+    if is_own and isinstance(keys, KeyFile) and len(rt.vault.fingerprints()) == 1:  # else: resume a rotation
         keys.replace([rt.random_bytes(KEY_BYTES), *keys.load()])
     if len(rt.vault.fingerprints()) == 1:
         raise Problem(
@@ -179,8 +179,8 @@ def rotate(rt: Runtime) -> dict[str, Any]:
 
 
 def export(rt: Runtime) -> dict[str, list[str]]:
-    """Return the master keys in hexadecimal digits, the current one first. Raises ``conflict`` for a command, which the
-    operator has anyway."""
+    """Return the master keys in hexadecimal digits, the current one first. Raises ``conflict`` if a command of the
+    operator provides them."""
     if not isinstance(rt.vault.keys, KeyFile):
         raise Problem("conflict", "The master key comes from DOCSHARE_KEY_COMMAND.", hint="Run that command instead.")
     return {"keys": [key.hex() for key in rt.vault.keys.load()]}
@@ -227,8 +227,8 @@ def _open(rt: Runtime, row: _SealedRow) -> bytes | None:
 
 
 def _reseal_outdated(rt: Runtime) -> Iterator[list[tuple[_SealedRow, bytes]]]:
-    """Yield the rows that the current key did not seal, with their new values, some at a time. Those that no key opens
-    stay as they are."""
+    """Yield the rows that the current key did not seal, with their new values, some at a time. Values that no key can
+    open are left unchanged."""
     current, found = rt.vault.current_id(), []
     for row in _list_sealed(rt):
         if not row.sealed.startswith(current) and (secret := _open(rt, row)) is not None:

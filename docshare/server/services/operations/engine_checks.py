@@ -45,7 +45,7 @@ def check_storage(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFindin
 
 
 def check_storage_tls(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    """Check that requests to the bucket are encrypted, where they leave this machine."""
+    """Check that requests to a bucket on another machine are encrypted."""
     address = parse_storage_url(rt.config.storage_url or "")
     if isinstance(address, Path):
         return passed_finding("documents are in a folder of this machine's file system")
@@ -74,7 +74,7 @@ def check_redis(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:
 
 
 def check_redis_tls(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    """Check that the connection to Redis is encrypted, where it leaves this machine."""
+    """Check that a connection to Redis on another machine is encrypted."""
     url = rt.config.redis_url or ""
     if _is_local(url):
         return _LOCAL

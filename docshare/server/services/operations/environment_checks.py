@@ -130,7 +130,7 @@ def check_countries(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFind
 
 
 def check_proxies(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    """Check which proxies are trusted, as far as that is known without a request."""
+    """Check the list of trusted proxies, as far as that is possible without a request."""
     trusted = rt.config.trusted_proxies
     words = ", ".join(map(str, trusted))
     if any(network.prefixlen == 0 for network in trusted):

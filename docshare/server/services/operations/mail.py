@@ -29,7 +29,7 @@ RETENTION_MS = 30 * DAY
 _BATCH_MAILS = 20
 _MAX_LISTED = 500
 _HEADERS = HeaderRegistry()
-# Lines are long, so that links stay whole: a shorter limit would encode and break them in the source of the mail.
+# Long lines keep links intact: with a shorter limit, the library would encode and break them.
 _POLICY = policy.default.clone(max_line_length=200, header_factory=_HEADERS)
 
 
@@ -59,7 +59,7 @@ def enqueue(
     off.
 
     Parameters: ``recipient`` one address; ``subject`` may contain names of documents and people with any characters;
-    ``body`` plain text; ``file_id`` of the file it is about; ``gathers_ms`` how long it waits for more news, see
+    ``body`` plain text; ``file_id`` of the file it is about; ``gathers_ms`` how long it waits for more events, see
     ``find_gathering``; ``notice`` the id of the account and the kind of notice, a key of ``unsubscribe.NOTICES``.
     """
     if notice is not None and unsubscribe.is_muted(rt, *notice):
@@ -88,7 +88,7 @@ def is_unreachable(rt: Runtime, email: str) -> bool:
 
 
 def find_gathering(rt: Runtime, recipient: str, file_id: int) -> tuple[int, int] | None:
-    """Return the id and the creation time (ms) of the mail about the file ``file_id`` that still waits for more news,
+    """Return the id and the creation time (ms) of the mail about the file ``file_id`` that still waits for more events,
     or None."""
     return mail_rows.find_gathering(rt.db, file_id, recipient, rt.clock())
 
@@ -177,7 +177,7 @@ def _build_message(rt: Runtime, row: MailRow) -> EmailMessage:
     message["From"] = sender
     message["To"] = row.recipient
     message["Subject"] = row.subject
-    # The date of the attempt and not of the mail, which may have waited for a mail server that was down.
+    # The date of the attempt, not that of the mail, because a mail may wait until the mail server is available.
     message["Date"] = format_datetime(datetime.fromtimestamp((row.sent_at or rt.clock()) / 1000, UTC))
     message["Message-ID"] = f"<{row.uuid}@{parseaddr(sender)[1].rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"

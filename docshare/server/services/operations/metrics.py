@@ -15,8 +15,8 @@ from docshare.server.store.queues import QueueState
 
 
 def collect_instance(rt: Runtime) -> list[Metric]:
-    """Return what every process of the instance reports alike. While the database does not answer, what is read from it
-    is missing."""
+    """Return the facts that are the same in every process of the instance. While the database is unavailable, the facts
+    from it are missing."""
     now, has_database = rt.clock(), rt.db.is_answering()
     return [
         _gauge("docshare_build_info", "Version of docshare.", {"version": docshare.__version__}, 1),

@@ -13,7 +13,7 @@ VAULT_FINGERPRINT = "vault-fingerprint"
 """The name under which the fingerprint of the master key is stored."""
 
 _SECRET_BYTES = 32
-# They authenticate nobody, and are read without the key.
+# They do not authenticate anybody, and must be readable without the key.
 _PLAIN_NAMES = frozenset({IDENTITY_SECRET, VAULT_FINGERPRINT, instance.FOLDER_SECRET})
 
 

@@ -1,4 +1,4 @@
-"""Limit how many requests wait for another machine at once: each of them holds a thread of the server."""
+"""Limit the number of concurrent requests that wait for another machine, because each of them occupies a thread."""
 
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager

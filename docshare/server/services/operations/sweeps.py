@@ -1,4 +1,4 @@
-"""Run the work that becomes due by time, and clean up after a crash. Every function can run again at any moment."""
+"""Run periodic work, and clean up after a crash. Every function can run again at any moment."""
 
 import os
 
@@ -43,12 +43,12 @@ def purge_due(rt: Runtime) -> int:
 def expire_unclaimed(rt: Runtime) -> int:
     """Purge the files that expired a week ago and that nobody has claimed; return how many.
 
-    An owner keeps an expired file for its readership; a file without an owner is kept for nobody. During the week its
-    link reports that it expired, and the file can be claimed.
+    An owner keeps an expired file for its readership; nobody could see that of a file without an owner. During the week
+    its link reports that it expired, and the file can be claimed.
     """
     now = rt.clock()
     with rt.db.write():
-        # Marked first, so that a claim precedes or follows the whole deletion, and a crash leaves no half of a file.
+        # Marked first, so that a claim precedes or follows the whole deletion, and a crash leaves no file half deleted.
         file_rows.mark_unclaimed_for_purge(rt.db, now - UNCLAIMED_RETENTION_MS, now)
     return purge.purge(rt, *file_rows.list_unclaimed_due_ids(rt.db, now))
 
@@ -68,7 +68,7 @@ def delete_derived_of_destroyed(rt: Runtime) -> int:
     for file_uuid in gone:
         rt.pages.files.delete_derived(file_uuid)
     if rt.config.encryption:
-        rt.pages.files.delete_clear()  # of documents that any process has encrypted meanwhile
+        rt.pages.files.delete_clear()  # derived from documents that any process has encrypted meanwhile
     return len(gone) + removals.delete_foreign_copies(rt)
 
 

@@ -1,4 +1,4 @@
-"""Let each worker process of ``serve --workers`` report the metrics of all, because Prometheus reaches any of them.
+"""Let each worker process of ``serve --workers`` report the metrics of all; Prometheus scrapes an arbitrary one.
 
 Each process writes its counters to a file every few seconds. A series has the label ``worker``, so that the restart of
 one process resets no other series.
@@ -31,8 +31,8 @@ def share(rt: Runtime) -> int:
 def collect_all(rt: Runtime) -> list[Metric]:
     """Return the metrics of the instance and of all its worker processes; those of others are some seconds old.
 
-    This process reports what it has just shared and nothing newer. Otherwise another process that answers next would
-    report less, and the counter would seem to fall. Raises OSError.
+    This process reports the metrics that it has just shared, not newer ones; otherwise the next scrape, of another
+    process, could show a counter that falls. Raises OSError.
     """
     if not rt.config.worker_number:
         return [*metrics.collect_instance(rt), *metrics.collect_process(rt)]

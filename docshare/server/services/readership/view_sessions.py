@@ -20,7 +20,7 @@ from docshare.server.services.readership import rollups
 from docshare.server.store.tables import feed, files, viewing
 from docshare.server.store.tables.viewing import SessionContext as SessionContext
 
-_MAX_CLOSED = 50  # sessions looked at, most of which end with the next run of the job
+_MAX_CLOSED = 50  # sessions examined; most of them end with the next run of the job
 MAX_BEACONS_KEPT = 2_000  # per session, as received: over an hour of reading; later ones only add to the page times
 
 

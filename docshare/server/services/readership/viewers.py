@@ -13,7 +13,7 @@ from docshare.server.store.tables import readers as reader_tables
 from docshare.server.store.tables.readers import ViewerRow as ViewerRow
 
 _TOKEN_CHARS = 40
-_PSEUDONYM_BYTES = 2  # of a pseudonym; longer ones once many are in use
+_PSEUDONYM_BYTES = 2  # of a pseudonym; a longer one if that is in use
 
 
 class KnownViewer(NamedTuple):

@@ -84,12 +84,13 @@ def release_claims(rt: Runtime) -> int:
 
     Without other instances every claim is one of an earlier process: call this only while nothing is being sent.
     """
-    claimed_by = rt.clock() - _LEASE_MS if rt.db.is_shared else rt.clock()
+    now = rt.clock()
+    claimed_by = now - _LEASE_MS if rt.db.is_shared else now
     if not deliveries.has_claims(rt.db, claimed_by):
         return 0
     with rt.db.write():
         released = deliveries.release_claims(rt.db, claimed_by)
-        deliveries.abandon_disabled(rt.db, rt.clock())
+        deliveries.abandon_disabled(rt.db, now)
     return released
 
 

@@ -58,7 +58,7 @@ def build_card(base_url: str, entry: LibraryEntry, now: int) -> FileCard:
 
 
 def _build_link(base_url: str, row: FileRow) -> str:
-    # A name that a later version has reserved for a page of its own leads there.
+    # A later version may have reserved the name for its own page.
     slug = None if row.slug in RESERVED_SLUGS else row.slug
     return resources.share_url(base_url, slug or row.short_id)
 

@@ -151,7 +151,7 @@ def test_a_relative_ca_bundle_is_stored_as_an_absolute_path(
     [
         ("timout", "3", "Did you mean timeout?"),
         ("retry", "3", "Did you mean retries?"),
-        ("colour", "3", "Keys: profile, url"),
+        ("tint", "3", "Keys: profile, url"),
         ("api_key", "hunter22", "docshare auth login"),
         ("format", "yaml", "not one of"),
         ("timeout", "soon", "duration"),

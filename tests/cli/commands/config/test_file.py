@@ -121,10 +121,10 @@ def test_an_error_in_the_file_names_the_file_or_the_key(shell: Shell, text: str,
 
 
 def test_unknown_keys_only_cause_a_warning(shell: Shell) -> None:
-    write_config(shell, 'colour = 1\n[profiles.work]\nurl = "https://docs.example"\ntoken_comand = "x"\n')
+    write_config(shell, 'tint = 1\n[profiles.work]\nurl = "https://docs.example"\ntoken_comand = "x"\n')
     done = shell("profile", "list")
     assert done.code == 0
-    assert "unknown key colour" in done.err
+    assert "unknown key tint" in done.err
     assert "unknown key profiles.work.token_comand" in done.err
 
 

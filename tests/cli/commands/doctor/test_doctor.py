@@ -114,10 +114,10 @@ def test_unreadable_settings_skip_only_the_checks_that_need_them(shell: Shell, a
 def test_an_unknown_setting_is_a_warning(shell: Shell, api: FakeApi) -> None:
     path = shell.home / "config" / "config.toml"
     path.parent.mkdir()
-    path.write_text("colour = true\n")
+    path.write_text("tint = true\n")
     ended = run_doctor(shell, "--json")
     assert (ended.code, group_rows_by_check(ended)["settings.file"]["level"]) == (0, "warning")
-    assert "colour" in group_rows_by_check(ended)["settings.file"]["detail"]
+    assert "tint" in group_rows_by_check(ended)["settings.file"]["detail"]
 
 
 def test_a_missing_credential_is_reported_with_the_login_command(shell: Shell, api: FakeApi) -> None:

@@ -13,16 +13,11 @@ from typing import Any
 import pytest
 
 from docshare.cli.local.storage import hold_lock
+from tests.cli.commands.events.event_tail import tail_ids
 from tests.support.fake_api import UUID, FakeApi, fake_api, problem, row
 from tests.support.shell import CommandResult, Shell
 
 FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "originalName": "deck.pdf"}
-
-
-def tail_ids(shell: Shell, *options: str | Path) -> list[int]:
-    done = shell("events", "tail", *options, "--json")
-    assert done.code == 0, done.err
-    return [each["id"] for each in done.rows]
 
 
 def get_error_detail(shell: Shell, *options: str | Path) -> str:
@@ -183,14 +178,6 @@ def test_only_the_last_hundred_ids_are_stored(api: FakeApi, shell: Shell) -> Non
 
 
 # --- rejected cursors ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def shell_with_cursor(api: FakeApi, shell: Shell) -> Shell:
-    """Return a shell with the cursor ``crm`` of the view stream at 3."""
-    api.add("view", 2, 3)
-    tail_ids(shell, "--cursor", "crm", "--once")
-    return shell
 
 
 def test_a_cursor_is_rejected_for_another_stream(shell_with_cursor: Shell) -> None:

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from docshare.cli.local.storage import hold_lock
+from tests.cli.commands.events.event_tail import tail_ids
 from tests.support.fake_api import UUID, FakeApi
 from tests.support.shell import CommandResult, Shell
-
-
-def tail_ids(shell: Shell, *options: str | Path) -> list[int]:
-    done = shell("events", "tail", *options, "--json")
-    assert done.code == 0, done.err
-    return [each["id"] for each in done.rows]
-
-
-@pytest.fixture
-def shell_with_cursor(api: FakeApi, shell: Shell) -> Shell:
-    """Return a shell with the cursor ``crm`` of the view stream at 3."""
-    api.add("view", 2, 3)
-    tail_ids(shell, "--cursor", "crm", "--once")
-    return shell
 
 
 def test_list_show_and_reset_work_on_saved_cursors(shell_with_cursor: Shell) -> None:

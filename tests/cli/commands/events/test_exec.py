@@ -8,14 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.cli.commands.events.event_tail import tail_ids
 from tests.support.fake_api import FakeApi, FakeTime, row
 from tests.support.shell import Shell
-
-
-def tail_ids(shell: Shell, *options: str | Path) -> list[int]:
-    done = shell("events", "tail", *options, "--json")
-    assert done.code == 0, done.err
-    return [each["id"] for each in done.rows]
 
 
 def write_script(tmp_path: Path, body: str) -> str:

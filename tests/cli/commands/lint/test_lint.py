@@ -53,7 +53,7 @@ def clean_pdf(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def boxed(tmp_path: Path) -> Path:
+def boxed_pdf(tmp_path: Path) -> Path:
     """Create a file ``boxed.pdf`` with text under a black box."""
     path = tmp_path / "boxed.pdf"
     path.write_bytes(make_lint_pdf(sheets=BOXED))
@@ -90,11 +90,11 @@ def list_child_pids() -> set[str]:
     return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
 
 
-def test_json_is_an_array_with_page_and_fix(shell: Shell, boxed: Path) -> None:
-    done = shell("lint", boxed, "--json")
+def test_json_is_an_array_with_page_and_fix(shell: Shell, boxed_pdf: Path) -> None:
+    done = shell("lint", boxed_pdf, "--json")
     assert done.code == 13
     assert done.json == [{
-        "path": str(boxed), "level": "error", "check": "covered-text", "page": 1,
+        "path": str(boxed_pdf), "level": "error", "check": "covered-text", "page": 1,
         "message": "6 letters under a box or image can be selected, searched and copied.",
         "fix": "A box only hides the text. Delete the text in the original document and export it again.",
     }]  # fmt: skip
@@ -151,8 +151,8 @@ def test_notes_are_printed_and_do_not_fail(shell: Shell, tmp_path: Path) -> None
     assert (done.code, done.lines) == (0, ["note\ttitle", "note\tlanguage", "note\ttags"])
 
 
-def test_an_error_exits_with_13_even_if_warnings_may_pass(shell: Shell, boxed: Path) -> None:
-    assert shell("lint", boxed, "--fail-on", "error").code == 13
+def test_an_error_exits_with_13_even_if_warnings_may_pass(shell: Shell, boxed_pdf: Path) -> None:
+    assert shell("lint", boxed_pdf, "--fail-on", "error").code == 13
 
 
 def enlarge_file(path: Path, megabytes: int) -> Path:
@@ -300,16 +300,16 @@ def test_the_clean_copy_has_the_usual_permissions(shell: Shell, offer: Path, tmp
 
 
 def test_upload_with_lint_sends_nothing_if_one_file_has_a_warning(
-    fake_uploads: FakeUploads, shell: Shell, clean_pdf: Path, boxed: Path
+    fake_uploads: FakeUploads, shell: Shell, clean_pdf: Path, boxed_pdf: Path
 ) -> None:
-    done = shell("upload", clean_pdf, boxed, "--lint")
+    done = shell("upload", clean_pdf, boxed_pdf, "--lint")
     assert (done.code, done.out, fake_uploads.uploads) == (13, "", [])
     assert done.err.splitlines()[:2] == [
         "error: boxed.pdf, page 1: 6 letters under a box or image can be selected, searched and copied. (covered-text)",
         "error: lint found 1 problem; nothing was uploaded",
     ]
     assert done.err.splitlines()[2] == "hint: To upload anyway, leave out --lint."
-    assert shell("upload", boxed, "--lint", "--json").error["exit"] == 13
+    assert shell("upload", boxed_pdf, "--lint", "--json").error["exit"] == 13
 
 
 def test_upload_with_lint_sends_clean_files(fake_uploads: FakeUploads, shell: Shell, clean_pdf: Path) -> None:

@@ -139,7 +139,7 @@ def test_an_invalid_form_is_reported_with_its_file_and_the_expected_shape(
     [
         ("a.json", '{"viewLimit": -1}', "from 0 to 1000000"),
         ("a.json", '{"password": "abc"}', "--password-file"),
-        ("a.json", '{"slug": "a", "colour": 1}', "unknown setting 'colour'"),
+        ("a.json", '{"slug": "a", "tint": 1}', "unknown setting 'tint'"),
         ("a.json", "[1]", "does not contain a settings object"),
         ("a.json", "slug = 'x'", "is not valid JSON"),
         ("a.json", '{"viewLimit": NaN}', "is not valid JSON"),

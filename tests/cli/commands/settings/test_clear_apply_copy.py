@@ -46,9 +46,9 @@ def test_a_manage_token_is_the_only_credential_and_nothing_is_read(
 def test_a_manage_token_can_write_the_settings_of_the_free_plan_on_a_real_server(
     shell_for: MakeShell, world: World, tmp_path: Path
 ) -> None:
-    from tests.support.settings import OwnedFile, remove_owner
+    from tests.support.settings import ConfiguredFile, remove_owner
 
-    file = OwnedFile(world, world.pia)
+    file = ConfiguredFile(world, world.pia)
     name = file.made["shortId"]
     (tmp_path / "token").write_text(remove_owner(world, file).key)
     pia = shell_for(world.pia)

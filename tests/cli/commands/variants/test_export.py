@@ -1,6 +1,9 @@
-"""``docshare variants export``."""
+"""``docshare variants export``: a CSV file that ``variants create`` can read, with the readership."""
 
 from __future__ import annotations
+
+import csv
+import io
 
 import pytest
 
@@ -18,19 +21,15 @@ def variants_api(api: FakeApi) -> FakeVariants:
     return variants_api
 
 
-def make_variant_uuid(number: int) -> str:
-    return UUID.format(100 + number)
-
-
 def test_export_writes_the_readership_and_a_file_that_create_can_read(variants_api: FakeVariants, shell: Shell) -> None:
-    read = [{"uuid": make_variant_uuid(1), "label": "Ann", "sessions": 4, "avgTimeMs": 61_000, "revoked": False}]
+    read = [{"uuid": UUID.format(101), "label": "Ann", "sessions": 4, "avgTimeMs": 61_000, "revoked": False}]
     variants_api.api.on("GET", f"/files/{FILE}/readership", {"tier": "pro", "variants": read})
     out = shell.home / "links.csv"
     assert shell("variants", "export", FILE, "--out", out, "--json").json == {"path": str(out), "variants": 2}
     assert out.read_text().splitlines() == [
         "label,url,uuid,shortId,allowDownload,pages,revoked,redacted,createdAt,sessions,avgTimeMs",
-        f"Bob,{variant_url(2)},{make_variant_uuid(2)},{variant_short_id(2)},,,true,false,2026-09-21T14:13:22.000Z,,",
-        f"Ann,{variant_url(1)},{make_variant_uuid(1)},{variant_short_id(1)},false,3-9,false,false,2026-09-21T14:13:21.000Z,4,61000",
+        f"Bob,{variant_url(2)},{UUID.format(102)},{variant_short_id(2)},,,true,false,2026-09-21T14:13:22.000Z,,",
+        f"Ann,{variant_url(1)},{UUID.format(101)},{variant_short_id(1)},false,3-9,false,false,2026-09-21T14:13:21.000Z,4,61000",
     ]
     variants_api.rows.clear()
     assert shell("variants", "create", FILE, "--from-csv", out).code == 0
@@ -54,6 +53,27 @@ def test_a_label_that_looks_like_a_formula_is_escaped(variants_api: FakeVariants
     variants_api.rows[0]["label"] = "=HYPERLINK(1)"
     assert shell("variants", "export", FILE, "--out", "-").lines[1].startswith("'=HYPERLINK(1),")
     assert shell("variants", "export", FILE, "--out", "-", "--raw-csv").lines[1].startswith("=HYPERLINK(1),")
+
+
+LABELS = ["می\u200cخواهم", "\u202eAnn", "family 👩\u200d👩\u200d👧", "soft\u00adhyphen", 'Ann, "Bob"']
+
+
+@pytest.mark.parametrize("label", LABELS, ids=ascii)
+def test_a_label_survives_a_round_trip_through_a_file(variants_api: FakeVariants, shell: Shell, label: str) -> None:
+    variants_api.rows[0]["label"] = label
+    out, made = shell.home / "links.csv", shell.home / "made.csv"
+    assert shell("variants", "export", FILE, "--out", out).code == 0
+    assert shell("variants", "export", FILE, "--out", "-").out == out.read_text()
+    variants_api.rows.clear()
+    assert shell("variants", "create", FILE, "--from-csv", out, "--out", made).code == 0
+    assert label in [post["label"] for post in variants_api.list_creates()]
+    assert label in [row["label"] for row in csv.DictReader(io.StringIO(made.read_text(), newline=""))]
+
+
+def test_an_exported_label_cannot_control_a_terminal(variants_api: FakeVariants, shell: Shell) -> None:
+    variants_api.rows[0]["label"] = "\u202eAnn\x1b[31m"
+    shell.tty = True
+    assert shell("variants", "export", FILE, "--out", "-").lines[1].startswith("\\u202eAnn\\x1b[31m,")
 
 
 def test_export_overwrites_a_file_only_with_force(variants_api: FakeVariants, shell: Shell) -> None:

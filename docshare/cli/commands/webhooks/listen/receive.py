@@ -77,7 +77,7 @@ class DeliveryHandler:
     def probe(self, send: Callable[[], Mapping[str, Any]], where: str) -> None:
         """Send a test delivery to ``where`` without printing it.
 
-        Raise Stop (11) if it does not arrive, because nothing else would, and whatever ``send`` raises.
+        Raise Stop (11) if it does not arrive, because no other delivery would, and as ``send`` does.
         """
         self._probing = True
         result = send()
@@ -88,7 +88,7 @@ class DeliveryHandler:
             raise Stop(
                 ExitCode.UNREACHABLE,
                 f"a test delivery to {where} did not arrive: {how}",
-                hint="Check that the URL leads to this machine and to --port.",
+                hint="Check that the URL points to this machine and to --port.",
             )
 
     def handle(self, hit: "IncomingRequest") -> int:

@@ -1,7 +1,7 @@
 """The appearance of a share page: a form beside a live preview of the viewer, which shows what is not saved yet.
 
-The preview is the share page itself. Its address contains the changes, with a signature of the session, because a
-forged address must not show the owner a document with a button of somebody else.
+The preview is the share page itself. Its address contains the changes, with a signature of the session, so that a
+forged address cannot show the owner a document with a button of an attacker.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Labels of the settings in the forms of a file, and one line of help for each. Pure.
+"""Labels of the settings in the forms of a file, each with one line of help. Pure.
 
 A setting without a label here appears under its wire name, spelled out.
 """

@@ -175,7 +175,7 @@ export class Find {
     return this.current ? `${search.ordinal(this.current)} of ${search.count}${more}` : `${search.count}${more}`;
   }
 
-  /** What the reader must know about the list. */
+  /** Return the notes above the list of matches. */
   describe() {
     const { error, passages, count, unread } = this.search;
     const found = [];

@@ -21,7 +21,7 @@ export class Toolbar {
     this.total = total;
     this.field = byId("page-number");
     this.level = byId("zoom-level");
-    /** What the field shows: the number of the page, or "2-3" for a spread. */
+    /** The text of the field: the number of the page, or "2-3" for a spread. */
     this.shown = "1";
     this.listen();
     this.listenToFullscreen();

@@ -109,7 +109,7 @@ export class Store {
   }
 
   /**
-   * Delete something. It is no error if another window has deleted it already.
+   * Delete something; succeed if another window has deleted it already.
    *
    * @param {string} path
    */
