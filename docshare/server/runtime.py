@@ -10,12 +10,14 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docshare.server.config import Config
 from docshare.server.denial_counter import DenialCounter
 from docshare.server.durations import Durations
+from docshare.server.fair_slots import FairSlots
 from docshare.server.free_memory import FreeMemory
 from docshare.server.http.proxy_probes import Probes, UntrustedProxies
 from docshare.server.http.rate_limits import RateLimiter
@@ -45,9 +47,11 @@ class Runtime:
     """Everything outside the process that the server depends on.
 
     ``clock`` returns milliseconds since 1970 UTC; ``random_token(n)`` n random base62 characters; ``random_bytes(n)``
-    n random bytes; ``requests`` counts by method, route and status, ``attempts`` those of deliveries by outcome;
-    ``locate(address)`` the two-letter country of an IP address or None; ``shared`` the memory that instances share,
-    None for a single instance; ``heartbeats`` when each background thread last checked for work, in ms by its name.
+    n random bytes; ``text_slots`` limits the requests that read the text of many pages, which takes long for this
+    process, and so for everybody; ``requests`` counts by method, route and status, ``attempts`` those of deliveries by
+    outcome; ``locate(address)`` the two-letter country of an IP address or None; ``shared`` the memory that instances
+    share, None for a single instance; ``heartbeats`` when each background thread last checked for work, in ms by its
+    name.
     """
 
     config: Config
@@ -71,6 +75,7 @@ class Runtime:
     key_uses: dict[str, int] = field(default_factory=dict)
     probes: Probes = field(default_factory=Probes)
     untrusted_proxies: UntrustedProxies = field(default_factory=UntrustedProxies)
+    text_slots: FairSlots = field(default_factory=partial(FairSlots, 4, 12))
     heartbeats: dict[str, int] = field(default_factory=dict)
     confinement: ConfinementProbe = field(default_factory=ConfinementProbe)
     requests: Durations = field(default_factory=Durations)

@@ -117,6 +117,13 @@ def test_a_queued_delivery_is_reported_with_its_age(world: World, monkeypatch: p
     assert values['docshare_delivery_attempt_duration_seconds_count{outcome="failed"}'] == made
     assert values['docshare_delivery_attempt_duration_seconds_sum{outcome="failed"}'] == 0.02 * made
     assert values['docshare_queue_overdue_seconds{queue="deliveries"}'] == 0, "it is due in a minute"
+    outcome = dispatch.AttemptOutcome(200, 1500, None)
+    world.clock.advance(minutes=1)
+    deliver_due(world.rt)
+    values = read_values(world)
+    assert values['docshare_delivery_attempt_duration_seconds_count{outcome="failed"}'] == made
+    assert values['docshare_delivery_attempt_duration_seconds_sum{outcome="delivered"}'] == 1.5 * made
+    assert values['docshare_queue_length{queue="deliveries"}'] == 0
 
 
 def test_metrics_are_available_without_the_database(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

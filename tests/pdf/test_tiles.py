@@ -78,3 +78,27 @@ def test_tiles_are_cached_by_place_level_and_watermark(store: PageStore, write_f
     assert len({str(image) for image in images}) == 6
     assert store.files.read_cache_state().misses == 6
     assert len(list((tmp_path / "cache").rglob("*.jpg"))) == 6
+
+
+def measure_files(root: Path, *, tiles: bool) -> int:
+    """Return the bytes that tiles, or the other files, take on the disk."""
+    return sum(-(-path.stat().st_size // 4096) * 4096 for path in root.rglob("*.jpg") if ("@" in path.name) is tiles)
+
+
+def test_tiles_displace_no_page_images_from_a_full_cache(engine: PdfEngine, write_file: Put, tmp_path: Path) -> None:
+    """A page has hundreds of tiles, and anybody with one link can request them all."""
+    path, root = write_file(DOCUMENT), tmp_path / "cache"
+    with closing(PageStore(engine, root)) as store:
+        images = [store.image(name, 1, path, 1, 1600) for name in "abc"]
+    limit = 2 * measure_files(root, tiles=False)
+    for cached_by_earlier_process in (False, True):
+        with closing(PageStore(engine, root, max_bytes=limit)) as store:
+            for name in "abcdefghij":
+                for tile in list_tiles():
+                    store.image(name, 1, path, 1, tile)
+            assert all(Path(image).exists() for image in images), cached_by_earlier_process
+            assert limit / 4 < measure_files(root, tiles=True) <= limit / 2
+    with closing(PageStore(engine, root, max_bytes=limit)) as store:
+        newest = [store.image(name, 1, path, 1, 1600) for name in "xyz"]
+        assert all(Path(image).exists() for image in newest)
+        assert 0 < measure_files(root, tiles=True) <= limit / 4

@@ -24,15 +24,18 @@ _COPIED = ("docshare", "tests", "pyproject.toml", "completions", "man", "README.
 
 
 class Guard(NamedTuple):
-    """A file to change, and the tests that should detect changes."""
+    """A file to change, and the tests that should detect changes: paths, or single tests as ``path::name``, the
+    quickest first."""
 
     path: str
     tests: tuple[str, ...]
 
 
+_CUTTING = ("tests/pdf/test_resources.py", "tests/pdf/test_cut.py", "tests/pdf/test_cut_looks.py")
 MODULES: dict[str, Guard] = {
     "auth": Guard(
-        "docshare/server/services/accounts/callers.py", ("tests/api/test_auth.py", "tests/api/test_manage_tokens.py")
+        "docshare/server/services/accounts/callers.py",
+        ("tests/api/test_callers.py", "tests/api/test_auth.py", "tests/api/test_manage_tokens.py"),
     ),
     "plans": Guard(
         "docshare/contract/features.py", ("tests/contract/test_features.py", "tests/contract/test_plans.py")
@@ -40,14 +43,20 @@ MODULES: dict[str, Guard] = {
     "addresses": Guard("docshare/server/outbound/addresses.py", ("tests/outbound/test_addresses.py",)),
     "urls": Guard("docshare/server/rules/webhook_url.py", ("tests/rules/test_webhook_url.py",)),
     "trimming": Guard("docshare/server/rules/page_window.py", ("tests/rules/test_page_window.py",)),
-    "cut": Guard("docshare/server/pdf/worker/cut.py", ("tests/pdf/test_cut.py", "tests/pdf/test_cut_looks.py")),
+    "cut": Guard("docshare/server/pdf/worker/cut.py", _CUTTING),
     "leaks": Guard("docshare/server/pdf/worker/leaks.py", ("tests/pdf/test_cut.py",)),
-    "resources": Guard(
-        "docshare/server/pdf/worker/resources.py", ("tests/pdf/test_cut.py", "tests/pdf/test_cut_looks.py")
-    ),
+    "resources": Guard("docshare/server/pdf/worker/resources.py", _CUTTING),
     "segments": Guard("docshare/server/store/segments.py", ("tests/store/test_segments.py",)),
     "signing": Guard("docshare/contract/signing.py", ("tests/contract/test_signing.py",)),
-    "retry": Guard("docshare/server/services/webhooks/dispatch.py", ("tests/workers/test_deliveries.py",)),
+    "retry": Guard(
+        "docshare/server/services/webhooks/dispatch.py",
+        (
+            "tests/workers/test_deliveries_abandoned.py",
+            "tests/workers/test_deliveries.py",
+            "tests/http/test_metrics.py::test_a_queued_delivery_is_reported_with_its_age",
+            "tests/workers/test_other_instances.py::test_claims_of_a_crashed_instance_are_released_after_30_seconds",
+        ),
+    ),
     "turns": Guard("docshare/server/rules/deliveries.py", ("tests/workers/test_dispatcher.py", "tests/rules")),
 }
 
@@ -110,8 +119,8 @@ def _keep_mutants(session: Path, most: int | None) -> None:
         )
         jobs = [(job, operator) for job, operator in rows.fetchall()]
         kept = [job for job, operator in jobs if not operator.endswith(_EQUIVALENT)]
-        if most is not None:
-            kept = kept[:: max(1, len(kept) // most)][:most]
+        if most is not None and most < len(kept):
+            kept = [kept[place * len(kept) // most] for place in range(most)]
         removed = [(job,) for job, _ in jobs if job not in set(kept)]
         db.executemany("DELETE FROM mutation_specs WHERE job_id = ?", removed)
         db.executemany("DELETE FROM work_items WHERE job_id = ?", removed)

@@ -1,7 +1,9 @@
 """Find in the document: where words occur in the pages that a reader sees, and what a reader never finds."""
 
 import io
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from tests.support.hostile_pdfs import memory_bomb_between_words
 from tests.support.leaky_pdf import WINDOW, leaky_pdf
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
+from tests.support.polling import wait_until
 from tests.support.reader import FakeReader
 from tests.support.rows import update_file_row
 
@@ -239,3 +242,34 @@ def test_searches_are_limited_by_address(world: World, uploaded_file: dict[str, 
     assert world.http.get(f"/{name}/search?v=1&q=harvest", environ_overrides=other).status_code == 200
     world.clock.advance(seconds=61)
     assert world.http.get(f"/{name}/search?v=1&q=harvest", environ_overrides=here).status_code == 200
+
+
+def test_one_address_runs_at_most_two_searches_and_leaves_two_to_others(
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search of a long document takes seconds of the process that serves everybody."""
+    gate, running, load = threading.Event(), list[str](), finding._load_block
+
+    def load_slowly(*facts: Any) -> finding.PageBlock:
+        running.append(facts[-1])
+        assert gate.wait(30)
+        return load(*facts)
+
+    def search_from(address: str) -> TestResponse:
+        path, sender = f"/{uploaded_file['shortId']}/search?v=1&q=harvest", {"REMOTE_ADDR": address}
+        return world.app.test_client().get(path, environ_overrides=sender, buffered=True)
+
+    monkeypatch.setattr(finding, "_load_block", load_slowly)
+    monkeypatch.setattr(finding, "_SLOT_WAIT_S", 30.0)
+    greedy, others = "198.51.100.4", ["198.51.100.5", "198.51.100.6"]
+    with ThreadPoolExecutor(11) as pool:
+        jobs = [pool.submit(search_from, greedy) for _ in range(9)]
+        wait_until(lambda: len(running) == 2 and any(job.done() for job in jobs))
+        innocent = [pool.submit(search_from, address) for address in others]
+        wait_until(lambda: len(running) == 4)
+        gate.set()
+    assert (running[:2], sorted(running[2:4])) == ([greedy] * 2, others)
+    assert [job.result().status_code for job in innocent] == [200, 200]
+    answers = sorted((job.result() for job in jobs), key=lambda answer: answer.status_code)
+    assert [answer.status_code for answer in answers] == [200] * 8 + [503]
+    assert answers[-1].headers["Retry-After"] == "10"

@@ -193,3 +193,21 @@ def test_below_pro_a_range_has_no_sessions(world: World, read_file: dict[str, An
     page = get_report(world, read_file, "?range=7d")
     assert page.find_all("table", class_="sessions") == []
     assert len(page.find_all("figure")) >= 3
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "shown"),
+    [
+        ("0001-01-01", "0001-01-01", "1 Jan 2000 (UTC)."),
+        ("0001-01-01", "0002-12-31", "1 Jan 2000 (UTC)."),
+        ("0001-01-01", "9999-12-31", "2 Oct 2025 to 2 Oct 2026 (UTC)."),
+        ("9999-12-31", "9999-12-31", "2 Oct 2026 (UTC)."),
+        ("2026-10-03", "9999-12-31", "2 Oct 2026 (UTC)."),
+        ("1990-01-01", "2000-01-02", "1 Jan 2000 to 2 Jan 2000 (UTC)."),
+    ],
+)
+def test_dates_far_away_are_moved_into_the_time_of_the_server(
+    world: World, read_file: dict[str, Any], first: str, last: str, shown: str
+) -> None:
+    page = get_report(world, read_file, f"?from={first}&to={last}")
+    assert page.find_one("p", class_="range-text").words.startswith(shown)

@@ -2,10 +2,12 @@
 
 import json
 import re
+from contextlib import ExitStack
 from html.parser import HTMLParser
 
 import pytest
 
+from docshare.server.web import scriptless
 from tests.contract.settings_table import DEFAULT_LOOKS
 from tests.support.cast import World
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
@@ -153,6 +155,26 @@ def test_the_html_contains_page_text_only_if_a_page_is_requested(world: World) -
     assert "bold" not in without
     assert re.findall(r"<summary>(.*?)</summary>", with_words) == ["Page 1 as text", "Page 2 as text"]
     assert "One &lt;b&gt;bold&lt;/b&gt; word" in with_words
+
+
+def test_the_html_omits_the_text_while_too_many_requests_read_texts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of one address take their turns, so that reading long texts does not slow down everybody else."""
+    monkeypatch.setattr(scriptless, "_SLOT_WAIT_S", 0.0)
+    link = world.pia.upload(simple_pdf(pages=2, texts=["One word", "Two"]))["shortId"]
+    with ExitStack() as held:
+        for _ in range(2):
+            assert held.enter_context(world.rt.text_slots.hold("127.0.0.1", 0))
+        page = world.http.get(f"/{link}?page=1")
+        assert (page.status_code, "One word" in page.text, f"/{link}/pages/1-800.jpg" in page.text) == (
+            200,
+            False,
+            True,
+        )
+        other = world.http.get(f"/{link}?page=1", environ_overrides={"REMOTE_ADDR": "203.0.113.9"})
+        assert "One word" in other.text
+    assert "One word" in world.http.get(f"/{link}?page=1").text
 
 
 def test_the_embed_page_links_to_the_share_page(world: World) -> None:

@@ -303,6 +303,18 @@ def test_settled_deliveries_are_deleted_after_90_days(world: World, receiver: Fa
     assert world.rt.db.fetch_all("SELECT COUNT(*) FROM attempts") == [(0,)]
 
 
+def test_only_failed_attempts_are_logged_each_with_its_number(
+    world: World, receiver: FakeReceiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    receiver.choose_script = lambda hit: SERVER_ERROR if hit.attempt < 3 else OK
+    add_webhook(world.pia, receiver.url)
+    record_replacements(world, world.pia.upload()["uuid"])
+    deliver_until_idle(world, world.rt)
+    failures = [vars(record) for record in caplog.records if record.getMessage() == "delivery failed"]
+    assert [(row["attempt"], row["status"]) for row in failures] == [(1, 500), (2, 500)]
+
+
 def test_logs_do_not_contain_the_secret(world: World, receiver: FakeReceiver, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     receiver.set_script(SERVER_ERROR)

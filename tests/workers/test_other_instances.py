@@ -92,10 +92,10 @@ def test_claims_of_a_crashed_instance_are_released_after_30_seconds(
     add_webhook(world.pia, receiver.url)
     record_replacements(world, str(world.pia.upload()["uuid"]))
     (claimed,) = dispatch.claim_due(other, 8)
-    world.clock.advance(seconds=29)
+    world.clock.advance(seconds=30, milliseconds=-1)
     assert dispatch.release_claims(world.rt) == 0
     assert deliver_due(world.rt) == 0
-    world.clock.advance(seconds=1)
+    world.clock.advance(milliseconds=1)
     assert dispatch.release_claims(world.rt) == 1
     assert deliver_due(world.rt) == 1
     dispatch.record_attempts(

@@ -13,7 +13,7 @@ from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.cache import DiskCache
 from docshare.server.pdf.engine import PathLike, UnrenderableError
 from docshare.server.pdf.failures import PageFailures
-from docshare.server.pdf.keys import SEALED_SUFFIX, DerivedKey, check_uuid, find_data_key
+from docshare.server.pdf.keys import SEALED_SUFFIX, DerivedKey, check_uuid, find_data_key, is_tile_name
 from docshare.server.store.segments import SALT_BYTES, DamagedBytesError, encrypt_bytes
 from docshare.server.store.stored_bytes import EncryptedSink
 
@@ -59,7 +59,7 @@ class DerivedFiles:
 
     def __init__(self, root: Path, random: Callable[[int], bytes], max_bytes: int) -> None:
         self._random = random
-        self._cache = DiskCache(root, max_bytes)
+        self._cache = DiskCache(root, max_bytes, is_tile_name)
         self._failures = PageFailures()
         self._lock = threading.Lock()  # guards the cache, the failures and the builds
         self._builds: dict[DerivedKey, PendingBuild] = {}

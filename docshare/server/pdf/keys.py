@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import Derivation, PathLike, WatermarkText
+from docshare.server.rules.tiles import TILE_MARK
 from docshare.server.store.stored_bytes import StoredBytes
 
 _FILE_UUID = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -39,6 +40,11 @@ class DerivedKey:
             rest = f"{self.parts}.pdf"
         suffix = SEALED_SUFFIX if self.is_encrypted else ""
         return f"{self.file_uuid}/{self.content_version}/{rest}{suffix}"
+
+
+def is_tile_name(name: str) -> bool:
+    """Return whether ``name`` is that of a tile in the cache."""
+    return TILE_MARK in name
 
 
 def find_data_key(blob: PathLike) -> bytes | None:

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 
 MAX_DAYS = 366
 _DAY_MS = 86_400_000
+_EARLIEST = date(2000, 1, 1)  # nothing was read before, and there must be dates before the range
 ALL_TIME = (0, 2**62)
 """Bounds (ms) that include every instant."""
 PRESETS = {"7d": 7, "30d": 30}
@@ -53,15 +54,16 @@ def end_today(days: int, now: int) -> DayRange:
 def parse_days(first: str, last: str, now: int) -> DayRange | None:
     """Return the range from ``first`` to ``last`` (``YYYY-MM-DD``), in either order; None unless both are dates.
 
-    Days after that of ``now`` (ms) are cut off, and days before the last ``MAX_DAYS`` of it.
+    Days after that of ``now`` (ms) are cut off, those before the year 2000, and those before the last ``MAX_DAYS`` of
+    the range.
     """
     today = datetime.fromtimestamp(now / 1000, UTC).date()
     try:
         earlier, later = sorted((date.fromisoformat(first), date.fromisoformat(last)))
     except ValueError:
         return None
-    later = min(later, today)
-    earlier = min(earlier, later)
+    later = max(_EARLIEST, min(later, today))
+    earlier = max(_EARLIEST, min(earlier, later))
     return DayRange(max(earlier, later - timedelta(days=MAX_DAYS - 1)), later)
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from docshare.contract.viewer import TILES
 
 _PIXELS_PER_POINT = 96 / 72  # at 100 %
+TILE_MARK = "@"
+"""The start of the names of tiles, which no other names contain."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class ZoomTile:
     @property
     def name(self) -> str:
         """The name of the tile among those of its page and level."""
-        return f"@{self.column}-{self.row}"
+        return f"{TILE_MARK}{self.column}-{self.row}"
 
     @property
     def offset_x(self) -> int:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from docshare.contract.problems import Problem
+from docshare.server.http.rate_limits import address_key
 from docshare.server.pdf.engine import UnrenderableError
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
@@ -10,6 +11,7 @@ from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links.links import Link
 
 CHUNK_PAGES = 10
+_SLOT_WAIT_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,14 @@ def read_page_texts(rt: Runtime, link: Link, shown: ReaderView, chunk: PageChunk
     """Return the text of each page of ``chunk``, in the reader's numbers.
 
     The reader is at ``address`` and sees the pages ``shown``. Reading stops at the first page that fails: a bad file
-    causes one wait only.
+    causes one wait only. Nothing is read while too many requests read texts.
     """
     found = {}
-    for page in range(chunk.first, chunk.last + 1):
-        try:
-            boxes = page_range.load_page_text(rt, link, shown.window, page, address)["boxes"]
-        except (UnrenderableError, Problem, FileNotFoundError):
-            break
-        found[page] = "\n".join(box[4] for box in boxes)
+    with rt.text_slots.hold(address_key(address), _SLOT_WAIT_S) as held:
+        for page in range(chunk.first, chunk.last + 1) if held else ():
+            try:
+                boxes = page_range.load_page_text(rt, link, shown.window, page, address)["boxes"]
+            except (UnrenderableError, Problem, FileNotFoundError):
+                break
+            found[page] = "\n".join(box[4] for box in boxes)
     return found

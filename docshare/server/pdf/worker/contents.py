@@ -1,10 +1,10 @@
 """Find the resources that the content stream of a page or form names. Runs only inside the worker."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 import pikepdf
-from pikepdf import Name
+from pikepdf import Array, Dictionary, Name, Object
 
 from docshare.server.pdf.worker.documents import PdfRefused
 
@@ -62,6 +62,24 @@ def find_text_codes(content: Any) -> frozenset[int]:
     return frozenset(found)
 
 
+def find_glyph_names(font: Any, codes: Collection[int]) -> set[str] | None:
+    """Return the names of the glyphs that ``font`` draws for ``codes``; None if its encoding does not name them all."""
+    encoding = font.get("/Encoding")
+    differences = encoding.get("/Differences") if isinstance(encoding, Dictionary) else None
+    if not isinstance(differences, Array) or "/BaseEncoding" in encoding:
+        return None
+    names: set[str] = set()
+    code = 0
+    for value in differences:
+        if isinstance(value, int):
+            code = value
+        elif isinstance(value, Object):
+            if code in codes:
+                names.add(str(value))
+            code += 1
+    return names
+
+
 def _parse_content(content: Any, operators: str) -> Any:
     try:
         return pikepdf.parse_content_stream(content, operators)
@@ -82,6 +100,6 @@ def _list_image_uses(image: pikepdf.ContentStreamInlineImage) -> Iterator[Resour
 
 def _iterate_texts(operands: Any) -> Iterator[bytes]:
     for operand in operands:
-        for part in operand if isinstance(operand, pikepdf.Array) else (operand,):
+        for part in operand if isinstance(operand, Array) else (operand,):
             if isinstance(part, pikepdf.String):
                 yield bytes(part)

@@ -16,7 +16,7 @@ import pikepdf
 from pikepdf import Array, Dictionary, Name
 
 from docshare.server.pdf.worker.annotations import AnnotationBuilder
-from docshare.server.pdf.worker.resources import STREAM_KEYS, ResourceReducer, keep_only
+from docshare.server.pdf.worker.resources import STREAM_KEYS, ResourceReducer, keep_only, reduce_group
 
 INHERITED_KEYS = ("/MediaBox", "/CropBox", "/Rotate")
 PAGE_KEYS = frozenset({
@@ -72,6 +72,7 @@ def generate_field_appearances(source: pikepdf.Pdf) -> None:
 def _reduce_page(page: Any, resources: Dictionary, annotations: Array) -> None:
     values = {key: find_inherited(page, key) for key in INHERITED_KEYS}
     keep_only(page, PAGE_KEYS)
+    reduce_group(page)
     contents = page.get("/Contents")
     for stream in contents if isinstance(contents, Array) else (contents,):
         if isinstance(stream, pikepdf.Stream):

@@ -179,7 +179,9 @@ class _PageWalk:
                     for glyph in entry.values() if isinstance(entry, Dictionary) else ():
                         self._read_names(glyph)
                 if isinstance(entry, Object):
-                    self._waiting.append((entry, key in CATEGORIES and isinstance(entry, Dictionary)))
+                    # A pattern has a shading and a graphics state of its own under the names of categories.
+                    is_category = key in CATEGORIES and "/PatternType" not in value
+                    self._waiting.append((entry, is_category and isinstance(entry, Dictionary)))
 
     def _read_names(self, stream: Any) -> None:
         if not isinstance(stream, Stream):

@@ -11,7 +11,7 @@ from typing import Any
 
 from pikepdf import Array, Dictionary, Name, Object, Stream
 
-from docshare.server.pdf.worker.contents import ResourceUse, find_text_codes, find_used_resources
+from docshare.server.pdf.worker.contents import ResourceUse, find_glyph_names, find_text_codes, find_used_resources
 from docshare.server.pdf.worker.documents import PdfRefused
 
 STREAM_KEYS = frozenset({"/Length", "/Filter", "/DecodeParms", "/DL"})
@@ -46,6 +46,7 @@ _DATA_KEYS = STREAM_KEYS | {
     "/AntiAlias", "/Coords", "/Extend", "/Function", "/Matrix", "/BitsPerCoordinate", "/BitsPerComponent",
     "/BitsPerFlag", "/VerticesPerRow",
 }  # fmt: skip
+_GROUP_KEYS = frozenset({"/Type", "/S", "/CS", "/I", "/K"})
 _MASK_KEYS = frozenset({"/Type", "/S", "/G", "/BC", "/TR"})
 _LAYER_KEYS = frozenset({"/Type", "/Name", "/Intent", "/Usage"})
 _USAGE_KEYS = frozenset({"/View", "/Print", "/Export", "/Zoom"})
@@ -58,7 +59,6 @@ _GSTATE_KEYS = frozenset({
 # Color spaces that replace those of the device wherever resources define them.
 _DEFAULT_COLOR_SPACES = frozenset(ResourceUse("/ColorSpace", f"/Default{model}") for model in ("Gray", "RGB", "CMYK"))
 _MAX_DEPTH = 50
-_MAX_DATA_DEPTH = 6
 
 
 def keep_only(holder: Any, keys: Collection[str]) -> None:
@@ -159,12 +159,13 @@ class ResourceReducer:
         for drawing in self._drawings.values():
             drawing.write_provided()
         for font in self._fonts.values():
-            used_glyphs = _find_glyph_names(font.drawing.holder, font.codes)
+            used_glyphs = find_glyph_names(font.drawing.holder, font.codes)
             if used_glyphs is not None:
                 keep_only(font.glyphs, used_glyphs)
 
     def _reduce_form(self, form: Any) -> DrawnContent:
         keep_only(form, _FORM_KEYS)
+        reduce_group(form)
         self.reduce_layer(form)
         return self._find_drawing(form)
 
@@ -258,7 +259,7 @@ class ResourceReducer:
             type3 = self._fonts[font.objgen] = _Type3Font(drawing, glyphs, font.get("/Resources"))
             font.Resources = Dictionary()
         type3.codes.update(*map(self._find_codes, contents))
-        used_glyphs = _find_glyph_names(font, type3.codes)
+        used_glyphs = find_glyph_names(font, type3.codes)
         for name, glyph in list(glyphs.items()):
             if isinstance(glyph, Stream) and name not in type3.done and (used_glyphs is None or name in used_glyphs):
                 type3.done.add(name)
@@ -339,17 +340,36 @@ def _reduce_font(font: Any) -> None:
                 keep_only(program, _PROGRAM_KEYS)
 
 
-def _reduce_data(value: Any, depth: int = 0) -> None:
+def reduce_group(holder: Any) -> None:
+    """Reduce the transparency group of ``holder``, a page or form, if it is one."""
+    group = holder.get("/Group")
+    if isinstance(group, Dictionary):
+        keep_only(group, _GROUP_KEYS)
+        _reduce_data(group.get("/CS"))
+
+
+def _reduce_data(start: Any) -> None:
     """Reduce a color space, function or shading, and those inside it."""
-    if depth > _MAX_DATA_DEPTH:
-        return
-    if isinstance(value, Dictionary | Stream):
-        keep_only(value, _DATA_KEYS)
-        for key in ("/Alternate", "/ColorSpace", "/Function", "/Functions"):
-            _reduce_data(value.get(key), depth + 1)
-    elif isinstance(value, Array):
-        for item in value:
-            _reduce_data(item, depth + 1)
+    for value in _walk([start]):
+        if isinstance(value, Dictionary | Stream):
+            keep_only(value, _DATA_KEYS)
+
+
+def _walk(waiting: list[Any]) -> Iterable[Any]:
+    """Yield ``waiting`` and what is inside: items of arrays, color spaces and functions. Yields an indirect object only
+    once, because documents can nest them endlessly."""
+    seen: set[tuple[int, int]] = set()
+    while waiting:
+        value = waiting.pop()
+        if not isinstance(value, Object) or (value.is_indirect and value.objgen in seen):
+            continue
+        if value.is_indirect:
+            seen.add(value.objgen)
+        yield value
+        if isinstance(value, Array):
+            waiting.extend(value)
+        elif isinstance(value, Dictionary | Stream):
+            waiting += [value.get(key) for key in ("/Alternate", "/ColorSpace", "/Function", "/Functions")]
 
 
 def _find_resource(resources: Any, use: ResourceUse) -> Any:
@@ -372,28 +392,8 @@ def _set_resource(resources: Dictionary, use: ResourceUse, value: Any) -> None:
     resources[use.category][use.key] = value
 
 
-def _flatten_layers(*values: Any, depth: int = 0) -> Iterable[Any]:
+def _flatten_layers(*values: Any) -> Iterable[Any]:
     """Yield the layers in ``values``, which are dictionaries or nested arrays (expressions) of them."""
-    for value in values:
-        if isinstance(value, Array) and depth < _MAX_DEPTH:
-            yield from _flatten_layers(*value, depth=depth + 1)
-        elif isinstance(value, Dictionary) and value.get("/Type") == Name.OCG:
+    for value in _walk(list(values)):
+        if isinstance(value, Dictionary) and value.get("/Type") == Name.OCG:
             yield value
-
-
-def _find_glyph_names(font: Any, codes: Collection[int]) -> set[str] | None:
-    """Return the names of the glyphs that ``font`` draws for ``codes``; None if its encoding does not name them all."""
-    encoding = font.get("/Encoding")
-    differences = encoding.get("/Differences") if isinstance(encoding, Dictionary) else None
-    if not isinstance(differences, Array) or "/BaseEncoding" in encoding:
-        return None
-    names: set[str] = set()
-    code = 0
-    for value in differences:
-        if isinstance(value, int):
-            code = value
-        elif isinstance(value, Object):
-            if code in codes:
-                names.add(str(value))
-            code += 1
-    return names

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field
 
 from docshare.contract.problems import Problem
+from docshare.server.http.rate_limits import address_key
 from docshare.server.pdf.engine import UnrenderableError
 from docshare.server.rules import finding
 from docshare.server.rules.finding import MAX_WORDS_CHARS, UNREAD_PAGE, Passage, TextBlock
@@ -11,10 +12,12 @@ from docshare.server.rules.page_window import PageWindow
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import sealed_blobs, tenants
 from docshare.server.services.links.links import Link
+from docshare.server.services.operations import slots
 
 BLOCK_PAGES = 64
 MAX_PASSAGES = 200
 _BUDGET_S = 2.0  # after it, the reader gets the matches so far and requests the rest; one block is always read
+_SLOT_WAIT_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,18 @@ def find_words(rt: Runtime, link: Link, shown: PageWindow, typed: str, start: in
 
     The text of each block of pages is cached with the page images, so that only the first search reads the document;
     a search for nothing prepares it. Raises ``bad_request`` for more than 200 characters, ``unavailable`` if the engine
-    is busy before anything was read, FileNotFoundError and DamagedBytesError as ``PageStore.texts``.
+    is busy before anything was read or too many searches are running, FileNotFoundError and DamagedBytesError as
+    ``PageStore.texts``.
     """
     if len(typed) > MAX_WORDS_CHARS:
         raise Problem("bad_request", f"At most {MAX_WORDS_CHARS} characters can be searched for.")
     words = finding.normalize_words(typed)
+    refusal = "Too many searches are running now."
+    with slots.hold_slot(rt.text_slots, address_key(address), refusal, wait_s=_SLOT_WAIT_S):
+        return _find_in_time(rt, link, shown, words, start, address)
+
+
+def _find_in_time(rt: Runtime, link: Link, shown: PageWindow, words: str, start: int, address: str) -> FoundWords:
     deadline = time.monotonic() + _BUDGET_S
     found = FoundWords()
     page = first_page = shown.to_document_page(start)
