@@ -4,6 +4,7 @@ import { startAppearance } from "./appearance/index.js";
 import { byId } from "./dom.js";
 import { readFacts } from "./facts.js";
 import { Find } from "./find.js";
+import { findForemost } from "./foremost.js";
 import { listenToGestures } from "./gestures.js";
 import { listenToKeys, scrollsSideways } from "./keys.js";
 import { loadParts } from "./parts.js";
@@ -155,7 +156,7 @@ class Viewer {
         token: this.facts.token,
         beaconUrl: this.facts.beaconUrl,
         pages: this.source.total,
-        currentPages: () => this.mode.visible(),
+        currentPages: () => findForemost(this.mode.visible()),
       });
     } catch (error) {
       console.debug("reading is not measured", error);
