@@ -31,6 +31,8 @@ class Viewer {
     this.zoom = new Zoom(Mode.auto);
     this.sharpness = new Sharpness(this.source, this.zoom);
     this.percent = 100;
+    /** @type {import("./modes/standard.js").Mode | null} */
+    this.presentation = null;
     this.toolbar = new Toolbar(this, this.source.total);
     this.parts = makeParts(this);
     const stage = byId("pages");
@@ -45,6 +47,7 @@ class Viewer {
     watchSelection();
     startAppearance(this.facts);
     byId("visit-open").addEventListener("click", () => this.openVisit());
+    byId("present").addEventListener("click", () => this.present());
   }
 
   /** @returns {Record<string, (event: KeyboardEvent) => unknown>} */
@@ -62,6 +65,7 @@ class Viewer {
       f: () => this.find.open(),
       "/": () => this.find.open(),
       g: () => this.toolbar.focusPage(),
+      p: () => this.present(),
       "?": () => this.toolbar.help(),
     };
   }
@@ -139,6 +143,10 @@ class Viewer {
     (await import("./visit.js")).openVisit(this);
   }
 
+  async present() {
+    (await import("./presentation.js")).present(this);
+  }
+
   stopMeasuring() {
     this.stopReading?.();
   }
@@ -156,7 +164,7 @@ class Viewer {
         token: this.facts.token,
         beaconUrl: this.facts.beaconUrl,
         pages: this.source.total,
-        currentPages: () => findForemost(this.mode.visible()),
+        currentPages: () => findForemost((this.presentation ?? this.mode).visible()),
       });
     } catch (error) {
       console.debug("reading is not measured", error);
