@@ -143,6 +143,26 @@ def test_a_browser_without_full_screen_presents_in_its_window(browser: Browser, 
         assert person.complaints == []
 
 
+def test_on_a_phone_it_starts_in_the_sidebar_and_turns_by_tap_and_swipe(browser: Browser, report: str) -> None:
+    with visitor(browser, **HANDHELD) as person:
+        page = person.open(report)
+        page.get_by_role("button", name="Pages and contents").tap()
+        page.get_by_role("button", name="Presentation").tap()
+        presentation = find_presentation(page)
+        presentation.locator(".page.is-ready:not([hidden])").wait_for()
+        page.touchscreen.tap(300, 400)
+        expect_presented(presentation, 2)
+        page.touchscreen.tap(40, 400)
+        expect_presented(presentation, 1)
+        TouchInput(page).swipe(300, 60)
+        expect_presented(presentation, 2)
+        page.wait_for_timeout(1_000)  # the browser ignores a tap right after a swipe
+        presentation.get_by_role("button", name="Leave the presentation").tap()
+        expect(presentation).to_have_count(0)
+        wait_for_page(page, 2)
+        assert person.complaints == []
+
+
 @pytest.mark.parametrize(
     "options", [{}, {"forced_colors": "active"}, HANDHELD], ids=["light", "forced-colors", "phone"]
 )

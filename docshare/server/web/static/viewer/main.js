@@ -47,6 +47,7 @@ class Viewer {
     watchSelection();
     startAppearance(this.facts);
     byId("visit-open").addEventListener("click", () => this.openVisit());
+    byId("sidebar-open").addEventListener("click", () => this.toggleSidebar());
     byId("present").addEventListener("click", () => this.present());
   }
 
@@ -66,6 +67,7 @@ class Viewer {
       "/": () => this.find.open(),
       g: () => this.toolbar.focusPage(),
       p: () => this.present(),
+      t: () => this.toggleSidebar(),
       "?": () => this.toolbar.help(),
     };
   }
@@ -141,6 +143,10 @@ class Viewer {
 
   async openVisit() {
     (await import("./visit.js")).openVisit(this);
+  }
+
+  async toggleSidebar() {
+    (await import("./sidebar/index.js")).toggleSidebar(this);
   }
 
   async present() {
