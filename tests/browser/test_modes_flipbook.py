@@ -217,6 +217,16 @@ def test_the_leaf_is_hidden_from_screen_readers_and_has_no_text(desktop_visitor:
     assert scene.locator(".page-text, .page-links, [data-page], [id]").count() == 0
 
 
+def test_a_leaf_of_single_pages_is_not_blank_on_its_back(desktop_visitor: Visitor, publish: PublishInMode) -> None:
+    url = publish(simple_pdf(pages=4, size=A4), "flipbook", flip={**SLOW, "layout": "single"})
+    page = desktop_visitor.open(url)
+    wait_for_images(page, 1, 2)
+    page.keyboard.press("ArrowRight")
+    back = page.locator(".face.is-back img")
+    assert back.evaluate("one => one.decoding === 'sync' && one.complete && one.naturalWidth > 0")
+    assert "/pages/1-" in str(back.get_attribute("src"))
+
+
 def test_the_leaf_shows_loaded_images_and_requests_none(desktop_visitor: Visitor, flipbook_url: str) -> None:
     page = desktop_visitor.open(f"{flipbook_url}#page=2")
     wait_for_images(page, 2, 3, 4, 5)

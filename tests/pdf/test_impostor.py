@@ -124,7 +124,14 @@ def test_every_reason_of_the_workers_is_known() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "most"),
-    [("text", 4 << 20), ("texts", 4 << 20), ("lint", 4 << 20), ("palette", 4096), ("inspect", 1 << 20)],
+    [
+        ("text", 4 << 20),
+        ("texts", 4 << 20),
+        ("outline", 4 << 20),
+        ("lint", 4 << 20),
+        ("palette", 4096),
+        ("inspect", 1 << 20),
+    ],
 )
 def test_a_reply_over_the_size_limit_is_not_received(
     write_file: Put, start_impostors: Pose, kind: str, most: int
@@ -218,6 +225,27 @@ def test_valid_plain_texts_are_accepted() -> None:
 def test_invalid_plain_texts_are_rejected(body: bytes) -> None:
     with pytest.raises(BrokenWorkerError):
         answers.parse_reply(WorkerReply({}, body), partial(answers.parse_texts, most=3))
+
+
+def test_a_valid_outline_is_accepted() -> None:
+    rows = [[0, None, "Part"], [1, 50_000, "Chapter \u05d0"], [0, 1, "x" * 200]]
+    found = answers.parse_reply(WorkerReply({}, json.dumps(rows).encode()), answers.parse_outline)
+    assert [list(entry) for entry in found] == rows
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[1, 1, "below nothing"]], [[0, 1, "x"], [2, 1, "x"]], [[-1, 1, "x"]], [[True, 1, "x"]], [["0", 1, "x"]],
+        [[0, 0, "x"]], [[0, 50_001, "x"]], [[0, 1.5, "x"]], [[0, True, "x"]], [[0, "1", "x"]],
+        [[0, 1, ""]], [[0, 1, "x" * 201]], [[0, 1, "a\nb"]], [[0, 1, "\ud800"]], [[0, 1, None]],
+        [[0, 1]], [[0, 1, "x", "y"]], {"0": 1}, 5, [[level, 1, "x"] for level in range(13)],
+        [[0, 1, "x"]] * 10_001,
+    ],
+)  # fmt: skip
+def test_an_invalid_outline_is_rejected(rows: object) -> None:
+    with pytest.raises(BrokenWorkerError):
+        answers.parse_reply(WorkerReply({}, json.dumps(rows).encode()), answers.parse_outline)
 
 
 def test_page_sizes_are_clamped() -> None:

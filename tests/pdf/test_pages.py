@@ -125,7 +125,7 @@ def test_text_is_extracted_once_as_json(store: PageStore, counting_engine: Count
 
 
 def test_no_other_width_is_made(store: PageStore, write_file: Put) -> None:
-    with pytest.raises(ValueError, match="pages are 800, 1600 or 160 pixels wide"):
+    with pytest.raises(ValueError, match="cannot be 801 pixels wide"):
         store.image(FILE, 1, write_file(pdfs.simple_pdf(1)), 1, 801)
 
 

@@ -13,6 +13,7 @@ from docshare.server.web import assets
 from tests.api.raw_client import open_listener
 from tests.support.cast import Person, World
 from tests.support.oauth_app import make_app
+from tests.support.outlines import add_outline
 from tests.support.owner import put_settings
 from tests.support.pdfs import dense_text_pdf
 from tests.support.rows import insert_gate_response, insert_view
@@ -30,7 +31,7 @@ LISTS = {
     "/api/v1/events",
 }  # fmt: skip
 """Lists for API keys and access tokens, without any text that a reader wrote."""
-SAME_FOR_ALL = {"/<name>", "/embed/<name>", "/<name>/text/<page>.json"}
+SAME_FOR_ALL = {"/<name>", "/embed/<name>", "/<name>/text/<page>.json", "/<name>/outline.json"}
 """The viewer of links without conditions, for requests without a cookie."""
 
 
@@ -158,8 +159,10 @@ def test_no_other_route_compresses_its_response(make: Any, method: str, monkeypa
 
 
 def test_the_viewer_is_compressed_only_where_it_is_the_same_for_everybody(world: World) -> None:
-    made = world.pia.upload(dense_text_pdf(60, seed=1))
+    rows = [(0, 1 + number % 60, f"Section {number}") for number in range(200)]
+    made = world.pia.upload(add_outline(dense_text_pdf(60, seed=1), rows))
     paths = [f"/{made['shortId']}", f"/embed/{made['shortId']}", f"/{made['shortId']}/text/1.json?v=1"]
+    paths += [f"/{made['shortId']}/outline.json?v=1"]
     for path in paths:
         plain = world.http.get(path, buffered=True)
         packed = world.http.get(path, headers=GZIP, buffered=True)

@@ -37,6 +37,7 @@ def list_paths(world: World) -> list[str]:
         f"/{uploaded_file['shortId']}/pages/1-800.jpg?v=1",
         f"/{uploaded_file['shortId']}/tiles/1/400/0-0.jpg?v=1",
         f"/{uploaded_file['shortId']}/text/1.json?v=1",
+        f"/{uploaded_file['shortId']}/outline.json?v=1",
         f"/{uploaded_file['shortId']}/search?v=1&q=page",
     ]
     for known, other in ((uploaded_file["uuid"], "1"), ("unknown", "unknown")):

@@ -19,6 +19,7 @@ PAGE_RESOURCES = (
     "pages/3-1600.jpg?v=1",
     "tiles/1/400/0-0.jpg?v=1",
     "text/1.json?v=1",
+    "outline.json?v=1",
     "search?v=1&q=a",
     "style.css",
     f"assets/{ASSET}",

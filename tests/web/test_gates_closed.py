@@ -90,6 +90,7 @@ def test_the_crawl_covers_the_routes_that_serve_a_document(world: World, file: C
         ("GET", f"{base}?v=1"), ("HEAD", f"{base}?v=1"), ("GET", f"/embed{base}?v=1"),
         ("GET", f"{base}/pages/1-800.jpg?v=1"), ("GET", f"{base}/text/1.json?v=1"), ("POST", f"{base}/download?v=1"),
         ("GET", f"{base}/search?v=1"), ("GET", f"{base}/tiles/1/400/0-0.jpg?v=1"),
+        ("GET", f"{base}/outline.json?v=1"),
         ("GET", f"{base}/assets/{ASSET}?v=1"), ("POST", f"{base}/beacon?v=1"),
         ("GET", f"/api/files{base}/metadata?v=1"),
     ]:  # fmt: skip
@@ -194,6 +195,8 @@ class AdmittedReader:
             "pages/1-1600.jpg?v=1",
             "tiles/1/400/0-0.jpg?v=1",
             "text/1.json?v=1",
+            "outline.json?v=1",
+            "pages/1-240.jpg?v=1",
             "search?v=1&q=words",
             "style.css",
             f"assets/{self.asset}",

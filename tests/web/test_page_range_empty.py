@@ -18,6 +18,7 @@ PAGE_RESOURCES = [
     "pages/1-800.jpg?v=",
     "tiles/1/400/0-0.jpg?v=",
     "text/1.json?v=",
+    "outline.json?v=",
     "search?q=page&v=",
     "style.css",
     "feedback",

@@ -209,7 +209,8 @@ def test_attempts_by_the_owner_are_not_recorded(
 
 def test_requests_of_an_open_page_are_not_recorded(world: World, uploaded_file: dict[str, Any]) -> None:
     expire_file(world, uploaded_file)
-    for path in ("pages/1-800.jpg?v=1", "tiles/1/400/0-0.jpg?v=1", "text/1.json?v=1", "search?v=1&q=page", "feedback"):
+    pages = ("pages/1-800.jpg?v=1", "tiles/1/400/0-0.jpg?v=1", "text/1.json?v=1", "outline.json?v=1")
+    for path in (*pages, "search?v=1&q=page", "feedback"):
         assert request_path(world, f"{uploaded_file['shortId']}/{path}").status_code == 410
     assert request_path(world, f"api/files/{uploaded_file['shortId']}/metadata").status_code == 410
     assert list_denials(world) == []

@@ -89,7 +89,8 @@ def visit_everything(world: World, name: str, asset_id: str) -> Iterator[tuple[s
                 answer = get_path(world, f"{reader.facts['base']}/{path}?v={mark}")
                 assert answer.status_code == 200
                 yield "GET", f"{reader.facts['base']}/{path}", get_visible_bytes(answer)
-    resources = (f"/{name}/assets/{asset_id}", f"/{name}/style.css", f"/{name}/search?v={mark}&q=page")
+    resources = (f"/{name}/assets/{asset_id}", f"/{name}/style.css", f"/{name}/search?v={mark}&q=page",
+                 f"/{name}/outline.json?v={mark}")  # fmt: skip
     for address in (*resources, f"/api/files/{name}/metadata"):
         answer = get_path(world, address)
         assert answer.status_code == 200
@@ -171,7 +172,7 @@ def test_a_revoked_link_responds_like_an_unknown_one(
     set_revoked(world, uploaded_file, variant)
     unknown = {"shortId": "abcdefghijkl", "uuid": "00000000-0000-4000-8000-000000000000"}[shape]
     for path in ("/{}", "/embed/{}", "/{}?via=qr", "/{}/pages/1-800.jpg?v=1", "/{}/text/1.json?v=1",
-                 "/{}/tiles/1/400/0-0.jpg?v=1",
+                 "/{}/tiles/1/400/0-0.jpg?v=1", "/{}/outline.json?v=1",
                  "/{}/search?v=1&q=page", "/api/files/{}/qr-code"):  # fmt: skip
         answers = [get_path(world, path.format(name)) for name in (variant[shape], unknown)]
         seen = [
@@ -194,7 +195,7 @@ def test_revoking_and_restoring_a_variant_affects_all_its_page_resources(
         for address in list_page_addresses(get_path(world, f"/{variant['shortId']}"))
         if not address.startswith("/static/")
     ]
-    own += [f"/{variant['uuid']}/tiles/1/400/0-0.jpg?v=1"]
+    own += [f"/{variant['uuid']}/tiles/1/400/0-0.jpg?v=1", f"/{variant['uuid']}/outline.json?v=1"]
     own += [f"/{variant['uuid']}/text/1.json?v=1", f"/{variant['uuid']}/search?v=1&q=page"]
     own += [f"/api/files/{variant['shortId']}/qr-code"]
     assert {get_path(world, address).status_code for address in own} == {200}

@@ -44,6 +44,7 @@ def list_resource_statuses(guest: GateClient) -> set[int]:
         "pages/3-1600.jpg?v=1",
         "tiles/1/400/0-0.jpg?v=1",
         "text/1.json?v=1",
+        "outline.json?v=1",
         "search?v=1&q=page",
     )
     found = {guest.get(f"{guest.path}/{load}").status_code for load in loads}

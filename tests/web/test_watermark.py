@@ -1,10 +1,12 @@
 """The watermark in the viewer: every page image for readers has it, and those for the owner do not."""
 
+import io
 import json
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from PIL import Image, ImageChops
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
@@ -37,6 +39,20 @@ def test_readers_see_watermarked_pages_and_the_owner_does_not(world: World, uplo
     assert all(before != after for (_, before), (_, after) in zip(plain, marked, strict=True))
     owner = sign_in_browser(world, world.pia)
     assert [get_page_image(owner, name, page) for page in (1, 2, 3)] == plain
+
+
+@pytest.mark.parametrize("width", [160, 240])
+def test_small_pictures_are_watermarked(world: World, uploaded_file: dict[str, Any], width: int) -> None:
+    name = uploaded_file["shortId"]
+    path = f"/{name}/pages/1-{width}.jpg"
+    plain = world.http.get(f"{path}?v=1", buffered=True).data
+    put_settings(world, uploaded_file, watermark=True)
+    version, _ = get_page_image(world.http, name)
+    marked = world.http.get(f"{path}?v={version}", buffered=True)
+    assert marked.status_code == 200
+    before, after = (Image.open(io.BytesIO(each)).convert("L") for each in (plain, marked.data))
+    assert sum(value > 8 for value in ImageChops.difference(before, after).tobytes()) > 20
+    assert world.http.get(f"{path}?v=1").status_code == 404
 
 
 def test_readers_cannot_load_the_plain_image(world: World, uploaded_file: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 from docshare.contract.lint import CHECKS, LEVELS, LintFinding
 from docshare.server.pdf.child import BrokenWorkerError, WorkerReply
 from docshare.server.rules.finding import PAGE_END, UNREAD_PAGE
+from docshare.server.rules.outline import MAX_DEPTH, MAX_ENTRIES, MAX_TITLE_CHARS, OutlineEntry
 from docshare.server.rules.tiles import ImagePart, ZoomTile
 
 MAX_PAGES = 50_000  # in one document
@@ -203,6 +204,20 @@ def parse_texts(reply: WorkerReply, most: int) -> list[str]:
     if len(texts) > most or any(text != UNREAD_PAGE and _CONTROL.search(text) for text in texts):
         raise ValueError("not the texts of pages")
     return texts
+
+
+def parse_outline(reply: WorkerReply) -> list[OutlineEntry]:
+    entries: list[OutlineEntry] = []
+    for level, page, title in _json(reply):
+        deepest = entries[-1].level + 1 if entries else 0
+        if type(level) is not int or not 0 <= level <= min(deepest, MAX_DEPTH - 1) or len(entries) == MAX_ENTRIES:
+            raise ValueError("not an outline")
+        if page is not None and (type(page) is not int or not 1 <= page <= MAX_PAGES):
+            raise ValueError("not a page")
+        if not 0 < len(_parse_text(title)) <= MAX_TITLE_CHARS or _CONTROL.search(title):
+            raise ValueError("not a title")
+        entries.append(OutlineEntry(level, page, title))
+    return entries
 
 
 def lint_findings(reply: WorkerReply) -> list[LintFinding]:

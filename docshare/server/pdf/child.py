@@ -32,7 +32,8 @@ _MAX_FILE_BYTES = 1 << 30
 # Parsed JSON can take 30 times its size in memory. The worker limits its JSON to MAX_JSON_BYTES; six colors need about
 # 100 bytes, and two numbers for each of 50,000 pages need 800,000.
 _MAX_BYTES_BY_JOB = {
-    "text": MAX_JSON_BYTES, "texts": MAX_JSON_BYTES, "lint": MAX_JSON_BYTES, "palette": 4 << 10, "inspect": 1 << 20,
+    "text": MAX_JSON_BYTES, "texts": MAX_JSON_BYTES, "outline": MAX_JSON_BYTES, "lint": MAX_JSON_BYTES,
+    "palette": 4 << 10, "inspect": 1 << 20,
 }  # fmt: skip
 _EDITING_JOBS = ("derive", "lint", "clean")  # jobs that need qpdf, which doubles the start-up time of a worker
 _BLOCK_BYTES = 1 << 20

@@ -23,6 +23,7 @@ from docshare.server.pdf.budget import SHORT_LIMIT_S, Tenant
 from docshare.server.pdf.child import BrokenWorkerError, WorkerReply, WorkerTimeoutError
 from docshare.server.pdf.pool import WorkerPool, WorkerSlot
 from docshare.server.pdf.schedule import JobLane
+from docshare.server.rules.outline import OutlineEntry
 from docshare.server.rules.tiles import ImagePart, ZoomTile
 from docshare.server.store.blobs import StorageUnreachableError
 from docshare.server.store.segments import DamagedBytesError
@@ -36,9 +37,8 @@ TEXTS_BUDGET_S = 0.2  # less than a job may take that gets the last free worker
 FIRST_PAGE_LIMIT_S = SHORT_LIMIT_S  # of processor time
 _THUMBNAIL_WIDTH = 160
 _INSPECT_QUEUE_TIMEOUT_S = 30.0
-_MAX_WORKER_SPENT_S = (
-    1.0  # a reused worker that dies sooner may have failed for its own reasons: fragmented memory, or already dead
-)
+# A reused worker that dies sooner may have failed for its own reasons: fragmented memory, or already dead.
+_MAX_WORKER_SPENT_S = 1.0
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
@@ -186,11 +186,8 @@ class PdfEngine:
         """Render a page in the background. Return None at once unless another worker stays free for readers. Raises
         the same errors as ``render``."""
         with self._pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
-            if slot is None:
-                return None
-            return self._run_page_job(
-                slot, _build_render_job(path, page, width, mark), answers.make_image_parser(width)
-            )
+            job = _build_render_job(path, page, width, mark)
+            return None if slot is None else self._run_page_job(slot, job, answers.make_image_parser(width))
 
     def stamp(
         self, image: PathLike, mark: WatermarkText, tenant: Tenant | None = None, tile: ZoomTile | None = None
@@ -208,10 +205,9 @@ class PdfEngine:
     def text(self, path: PathLike, page: int, tenant: Tenant | None = None) -> PageText:
         """Return the text and links of ``page`` (1-based) of the file at ``path``. Raises the same errors as
         ``render``."""
+        job = {"do": "text", **_describe_source(path), "page": page}
         with self._page_slot(path, tenant) as slot:
-            return self._run_page_job(
-                slot, {"do": "text", **_describe_source(path), "page": page}, answers.parse_page_text
-            )
+            return self._run_page_job(slot, job, answers.parse_page_text)
 
     def texts(self, path: PathLike, first: int, last: int, tenant: Tenant | None = None) -> list[str]:
         """Return the text of the pages ``first`` to ``last`` (1-based) of the file at ``path`` without positions, for
@@ -223,6 +219,11 @@ class PdfEngine:
         job = {"do": "texts", **_describe_source(path), "first": first, "last": last, "budget_s": TEXTS_BUDGET_S}
         with self._page_slot(path, tenant) as slot:
             return self._run_page_job(slot, job, partial(answers.parse_texts, most=last - first + 1))
+
+    def outline(self, path: PathLike, tenant: Tenant | None = None) -> list[OutlineEntry]:
+        """Return the outline of the file at ``path``. Raises the same errors as ``render``."""
+        with self._page_slot(path, tenant) as slot:
+            return self._run_page_job(slot, {"do": "outline", **_describe_source(path)}, answers.parse_outline)
 
     def derive(self, path: PathLike, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
         """Derive the PDF ``wanted`` from the file at ``path`` and write it to ``sink``.
@@ -303,9 +304,8 @@ class PdfEngine:
         self._pool.close()
 
     def _page_slot(self, path: PathLike, tenant: Tenant | None) -> contextlib.AbstractContextManager[WorkerSlot]:
-        return self._pool.hold(
-            _locate(path), tenant or _anonymous_tenant(path), JobLane.PAGES, patience_s=self._patience_s
-        )
+        owner = tenant or _anonymous_tenant(path)
+        return self._pool.hold(_locate(path), owner, JobLane.PAGES, patience_s=self._patience_s)
 
     def _run_page_job(
         self, slot: WorkerSlot, job: dict[str, Any], read: Callable[[WorkerReply], _T], sink: IO[bytes] | None = None

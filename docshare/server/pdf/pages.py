@@ -29,7 +29,8 @@ from docshare.server.store.segments import DamagedBytesError
 from docshare.server.store.stored_bytes import StoredBytes
 
 PAGE_WIDTHS = (800, 1600)
-THUMBNAIL_WIDTH = 160  # sharp at 80 CSS pixels on dense screens; only for owners
+THUMBNAIL_WIDTH = 160  # sharp at 80 CSS pixels on dense screens, as in the library
+THUMBNAIL_WIDTHS = (THUMBNAIL_WIDTH, 240)  # sharp at 120 CSS pixels on any screen, as beside the pages
 _MAX_TRIALS = 1_000
 _MAX_TEXT_JOBS = 25  # of ``TEXTS_BUDGET_S`` each
 
@@ -62,14 +63,15 @@ class PageStore:
         mark: WatermarkText | None = None,
         tenant: Tenant | None = None,
     ) -> StoredBytes:
-        """Return the JPEG of ``page`` (1-based), ``part`` (800, 1600 or ``THUMBNAIL_WIDTH``) pixels wide, or only of
-        the tile ``part``. ``blob`` is the PDF, ``mark`` the watermark, and ``tenant`` is charged for the job.
+        """Return the JPEG of ``page`` (1-based), ``part`` (one of ``PAGE_WIDTHS`` or ``THUMBNAIL_WIDTHS``) pixels
+        wide, or only of the tile ``part``. ``blob`` is the PDF, ``mark`` the watermark, and ``tenant`` is charged for
+        the job.
 
         For a page of 800 or 1600 pixels, also renders the next page in the background. Raises UnrenderableError;
         Problem ``unavailable`` with Retry-After if the page cannot be rendered now; ValueError for any other width.
         """
-        if not isinstance(part, ZoomTile) and part not in (*PAGE_WIDTHS, THUMBNAIL_WIDTH):
-            raise ValueError(f"pages are {PAGE_WIDTHS[0]}, {PAGE_WIDTHS[1]} or {THUMBNAIL_WIDTH} pixels wide")
+        if not isinstance(part, ZoomTile) and part not in (*PAGE_WIDTHS, *THUMBNAIL_WIDTHS):
+            raise ValueError(f"a page cannot be {part} pixels wide")
         kind, place = (part.level, part.name) if isinstance(part, ZoomTile) else (part, "")
         key = replace(make_key(file_uuid, content_version, blob, page, kind), parts=place + mark_suffix(mark))
         tenant = tenant or anonymous_tenant(key)
@@ -136,6 +138,19 @@ class PageStore:
                     texts += self._engine.texts(blob, first + len(texts), last, tenant)
             texts += [UNREAD_PAGE] * (last - first + 1 - len(texts))
             return self.files.stage(make_block(texts).serialize(), blob, key)
+
+        return _open_derived(self.files.get_or_make(key, tenant, make), blob, key)
+
+    def outline(
+        self, file_uuid: str, content_version: int, blob: PathLike, tenant: Tenant | None = None
+    ) -> StoredBytes:
+        """Return the outline of the whole document, JSON rows of ``OutlineEntry``. Raises the same errors as
+        ``image``."""
+        key = replace(make_key(file_uuid, content_version, blob, 1, 0), parts="-outline")
+        tenant = tenant or anonymous_tenant(key)
+
+        def make() -> Path:
+            return self.files.stage(json.dumps(self._engine.outline(blob, tenant)).encode("ascii"), blob, key)
 
         return _open_derived(self.files.get_or_make(key, tenant, make), blob, key)
 

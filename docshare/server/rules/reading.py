@@ -35,8 +35,9 @@ store the form, whatever the class of the session. An invitation is viewed with 
 
 **Time** is measured for a page while the document is visible and its reader was active in the last 60 seconds. Active
 means one of the events above. Opening the page and returning to it also start the 60 seconds, since somebody just did
-that, but they are not input and do not prove a reader. The time is added to the page with the largest visible part, and
-divided evenly if several are equally visible, as on a spread; so page times add up to the session's time.
+that, but they are not input and do not prove a reader. The time is added to the page of which the largest part is
+visible (of the window, if the page is larger), and divided evenly if several are equally visible, as on a spread; so
+page times add up to the session's time. ``foremost.js`` of the viewer is that rule, also for its toolbar and address.
 
 **Beacons** are sent 1, 3 and 6 seconds after a page was turned to and every 5 seconds from then on, as soon as a page
 was seen for a second in total, and whenever 2.5 seconds have not been reported. So if a browser is killed, less than 3

@@ -37,6 +37,8 @@ _FEEDBACK_SCRIPT = "viewer/feedback/index.js"
 _PRINT_SCRIPT = "viewer/sheets.js"  # loaded only when a reader prints
 _VISIT_SCRIPT = "viewer/visit.js"  # loaded only when a reader asks what is recorded
 _TILES_SCRIPT = "viewer/tiles.js"  # loaded only at a high zoom
+_SIDEBAR_SCRIPT = "viewer/sidebar/index.js"  # loaded only when a reader opens the sidebar
+_PRESENTATION_SCRIPT = "viewer/presentation.js"  # loaded only when a reader starts a presentation
 # Style sheets of every share page, sent as one.
 _COMBINED_STYLES = {
     "share-page.css": ("design.css", "viewer/viewer.css", "viewer/panels.css", "viewer/pages.css"),
@@ -59,8 +61,8 @@ def _read_files() -> dict[str, bytes]:
     }
     outside = {name: content.decode() for name, content in read.items() if name.endswith(".js")}
     imported = {path for name, source in outside.items() for path in bundles.list_imports(name, source)}
-    optional = [_METER_SCRIPT, _FEEDBACK_SCRIPT, _PRINT_SCRIPT, _VISIT_SCRIPT, _TILES_SCRIPT]
-    others = [*optional, *map(_mode_script, VIEWER_MODES)]
+    on_use = [_PRINT_SCRIPT, _VISIT_SCRIPT, _TILES_SCRIPT, _SIDEBAR_SCRIPT, _PRESENTATION_SCRIPT]
+    others = [_METER_SCRIPT, _FEEDBACK_SCRIPT, *on_use, *map(_mode_script, VIEWER_MODES)]
     scripts = bundles.bundle(modules, _MAIN_SCRIPT, others)
     # Other pages import single modules of the viewer; these import nothing themselves.
     read.update({name: modules[name].encode() for name in imported & modules.keys()})

@@ -14,7 +14,7 @@ from docshare.contract.problems import Problem
 from docshare.contract.viewer import TILES
 from docshare.server.api import answers
 from docshare.server.http.views import client_address, current_runtime
-from docshare.server.pdf.pages import PAGE_WIDTHS, ImagePart
+from docshare.server.pdf.pages import PAGE_WIDTHS, THUMBNAIL_WIDTHS, ImagePart
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range, sealed_blobs, settings, tenants
 from docshare.server.services.files.page_range import ReaderView
@@ -107,13 +107,14 @@ def embed_page(name: str) -> Response:
 
 @blueprint.get("/<name>/pages/<page>-<width>.jpg")
 def page_image(name: str, page: str, width: str) -> Response:
-    """Return one page as a JPEG, ``width`` 800 or 1600 pixels wide; ``?v=`` is the version of content and window.
+    """Return one page as a JPEG, ``width`` 160, 240, 800 or 1600 pixels wide; ``?v=`` is the version of content and
+    window.
 
     Raises what ``require_open_link`` and ``resolve_page_number`` raise, ``unavailable``, ``unprocessable`` for a
     page that cannot be rendered.
     """
     link = require_open_link(current_runtime(), name)
-    if width not in map(str, PAGE_WIDTHS):
+    if width not in map(str, (*PAGE_WIDTHS, *THUMBNAIL_WIDTHS)):
         raise guessing.link_not_found()
     view = find_view(link)
     return _send_page_image(link, view, resolve_page_number(view, page), int(width))
@@ -166,6 +167,21 @@ def page_text(name: str, page: str) -> Response:
     return send_part(
         lambda: jsonify(page_range.load_page_text(runtime, link, view.window, int(page), client_address()))
     )
+
+
+@blueprint.get("/<name>/outline.json")
+def outline(name: str) -> Response:
+    """Return the table of contents, rows of [level from 0, page or None, title]; ``?v=`` as for ``page_image``.
+
+    An entry of a hidden page is omitted. Raises as ``page_image``; ``unprocessable`` if it cannot be read.
+    """
+    runtime = current_runtime()
+    link = require_open_link(runtime, name)
+    view = find_view(link)
+    resolve_page_number(view, "1")
+    make = partial(page_range.load_outline, runtime, link, view.window, client_address())
+    response = derived.send_page_part(link.file.uuid, link.file.content_version, lambda: jsonify(make()))
+    return answers.compress_response(response) if _may_compress(link) else response
 
 
 def _may_compress(link: Link) -> bool:

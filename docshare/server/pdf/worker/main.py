@@ -153,6 +153,8 @@ def _run_on_file(documents: "DocumentCache", job: dict[str, Any], file: Any) -> 
                 return {}, render.render_jpeg(document, job["page"], job["width"], job.get("mark"))
             case "palette":
                 return {}, json.dumps(palette.find_palette(document, job["budget_s"])).encode("ascii")
+            case "outline":
+                return {}, inspect.list_outline(document, MAX_JSON_BYTES)
             case "texts":
                 wanted = job["first"], job["last"], job["budget_s"]
                 return {}, text.extract_plain_texts(document, *wanted, MAX_JSON_BYTES)

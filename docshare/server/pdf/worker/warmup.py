@@ -55,6 +55,7 @@ def warm_up_drawing() -> None:
     image = render.render_jpeg(document, 1, 8)
     render.render_tile(document, 1, _SAMPLE_TILE, SAMPLE_MARK)
     inspect.measure_pages(document, 1)
+    inspect.list_outline(document, 1 << 20)
     text.extract_page_text(document, 1)
     text.extract_plain_texts(document, 1, 1, 1.0, 1 << 20)
     document.close()

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from docshare.contract.problems import Problem
+from docshare.server.rules.outline import OutlineEntry, trim_outline
 from docshare.server.rules.page_window import PageWindow, is_empty, resolve_window
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
@@ -103,6 +104,15 @@ def load_page_text(rt: Runtime, link: Link, shown: PageWindow, page: int, addres
     text: dict[str, Any] = json.loads(_read_text(make))
     text["links"] = [link_row for row in text["links"] if (link_row := _translate_link(row, shown))]
     return text
+
+
+def load_outline(rt: Runtime, link: Link, shown: PageWindow, address: str) -> list[OutlineEntry]:
+    """Load the outline of what a reader at ``address`` sees of the document, without entries of hidden pages and with
+    the reader's page numbers. Raises what ``PageStore.outline`` raises."""
+    file = link.file
+    tenant = tenants.reader_tenant(file, address)
+    make = partial(rt.pages.outline, file.uuid, file.content_version, sealed_blobs.open_blob(rt, file.blob), tenant)
+    return trim_outline([OutlineEntry(*row) for row in json.loads(_read_text(make))], shown, file.total_pages)
 
 
 def _read_text(make: "partial[StoredBytes]") -> bytes:

@@ -4,6 +4,7 @@ import { startAppearance } from "./appearance/index.js";
 import { byId } from "./dom.js";
 import { readFacts } from "./facts.js";
 import { Find } from "./find.js";
+import { findForemost } from "./foremost.js";
 import { listenToGestures } from "./gestures.js";
 import { listenToKeys, scrollsSideways } from "./keys.js";
 import { loadParts } from "./parts.js";
@@ -30,6 +31,8 @@ class Viewer {
     this.zoom = new Zoom(Mode.auto);
     this.sharpness = new Sharpness(this.source, this.zoom);
     this.percent = 100;
+    /** @type {import("./modes/standard.js").Mode | null} */
+    this.presentation = null;
     this.toolbar = new Toolbar(this, this.source.total);
     this.parts = makeParts(this);
     const stage = byId("pages");
@@ -44,6 +47,8 @@ class Viewer {
     watchSelection();
     startAppearance(this.facts);
     byId("visit-open").addEventListener("click", () => this.openVisit());
+    byId("sidebar-open").addEventListener("click", () => this.toggleSidebar());
+    byId("present").addEventListener("click", () => this.present());
   }
 
   /** @returns {Record<string, (event: KeyboardEvent) => unknown>} */
@@ -61,6 +66,8 @@ class Viewer {
       f: () => this.find.open(),
       "/": () => this.find.open(),
       g: () => this.toolbar.focusPage(),
+      p: () => this.present(),
+      t: () => this.toggleSidebar(),
       "?": () => this.toolbar.help(),
     };
   }
@@ -138,6 +145,14 @@ class Viewer {
     (await import("./visit.js")).openVisit(this);
   }
 
+  async toggleSidebar() {
+    (await import("./sidebar/index.js")).toggleSidebar(this);
+  }
+
+  async present() {
+    (await import("./presentation.js")).present(this);
+  }
+
   stopMeasuring() {
     this.stopReading?.();
   }
@@ -155,7 +170,7 @@ class Viewer {
         token: this.facts.token,
         beaconUrl: this.facts.beaconUrl,
         pages: this.source.total,
-        currentPages: () => this.mode.visible(),
+        currentPages: () => findForemost((this.presentation ?? this.mode).visible()),
       });
     } catch (error) {
       console.debug("reading is not measured", error);

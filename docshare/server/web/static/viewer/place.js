@@ -24,7 +24,7 @@ const SETTLED = 250; // ms without movement
  */
 export function keepPlace(mode, start) {
   history.scrollRestoration = "manual";
-  const save = () => history.replaceState({ place: mode.place() }, "", addressOf(mode.page));
+  const save = () => history.replaceState({ place: mode.place() }, "", addressOf(mode.pages[0]));
   const restore = () => {
     if (history.state?.place) mode.goToPlace(history.state.place);
     return Boolean(history.state?.place);
@@ -48,6 +48,7 @@ export function keepPlace(mode, start) {
     const wanted = pageOfHash() ?? start;
     if (wanted > 1) mode.goTo(wanted);
   }
+  saveSoon();
   const follow = (page) => {
     clearTimeout(timer);
     save();

@@ -18,7 +18,6 @@ const ACTIVE_MS = 60_000;
 const FRESH_MS = 10_000; // an input within this time belongs to the session that begins
 const TURN_MS = 500; // a page shown for less was not turned to
 const PAGES_PER_BEACON = 40;
-const ALIKE = 0.05; // visible fractions with a smaller difference are considered equal
 
 const INPUTS = ["pointerdown", "pointermove", "keydown", "touchstart", "wheel", "click"];
 
@@ -27,7 +26,7 @@ const INPUTS = ["pointerdown", "pointermove", "keydown", "touchstart", "wheel", 
  * @property {string} token  the signed token of this load of the page
  * @property {string} beaconUrl
  * @property {number} pages  how many there are
- * @property {() => Map<number, number>} currentPages  page number to its visible fraction
+ * @property {() => number[]} currentPages  the pages that the current time is added to
  */
 
 /**
@@ -43,18 +42,6 @@ export function startReading(options) {
   if (document.prerendering) document.addEventListener("prerenderingchange", begin, { once: true });
   else begin();
   return () => meter?.stop();
-}
-
-/**
- * Return the pages that the current time is added to: the most visible one, or several as on a spread.
- *
- * @param {Map<number, number>} fractions
- * @returns {number[]}  ascending
- */
-export function mostVisible(fractions) {
-  const most = Math.max(...fractions.values());
-  if (!(most > 0)) return [];
-  return [...fractions.keys()].filter((page) => most - fractions.get(page) < ALIKE).sort((a, b) => a - b);
 }
 
 /** Return whether the browser loaded a page again that it had shown before. Its session may still be running. */
@@ -76,7 +63,7 @@ class Meter {
   /** @param {Options} options */
   constructor({ token, beaconUrl, pages, currentPages }) {
     this.token = token;
-    this.shownPages = () => mostVisible(currentPages()).filter((page) => page >= 1 && page <= pages);
+    this.shownPages = () => currentPages().filter((page) => page >= 1 && page <= pages);
     this.outbox = new Outbox(
       beaconUrl,
       () => this.beginNext(),

@@ -4,12 +4,11 @@
  */
 
 import { make } from "./dom.js";
+import { loadImage } from "./images.js";
 import { Queue } from "./queue.js";
-import { pause } from "./source.js";
 
 const SETTLED = 150; // ms without movement before tiles are requested
 const AT_ONCE = 3;
-const TRIES = 3;
 const NEARLY = 0.97; // a level that is this much smaller than the page is not visibly blurred
 const PIXELS_PER_POINT = 96 / 72;
 
@@ -142,7 +141,8 @@ class Layer {
     const tile = new Tile(grid, column, row, this.source.facts.tiles.side);
     this.tiles.set(path, tile);
     tile.cancel = this.queue.add(distance, async (signal) => {
-      if (await tile.arrives(this.source, this.source.tileUrl(this.view.number, path), signal)) this.show(tile);
+      const address = { src: this.source.tileUrl(this.view.number, path) };
+      if (await loadImage(tile.image, address, this.source, signal)) this.show(tile);
     });
   }
 
@@ -213,39 +213,6 @@ class Tile {
     put("top", row * side, grid.tall);
     put("width", Math.min(side, grid.wide - column * side), grid.wide);
     put("height", Math.min(side, grid.tall - row * side), grid.tall);
-  }
-
-  /**
-   * @param {import("./source.js").Source} source
-   * @param {string} url
-   * @param {AbortSignal} signal
-   * @returns {Promise<boolean>} whether the image has loaded; the page stays blurred if it does not
-   */
-  async arrives(source, url, signal) {
-    for (let attempt = 1; !signal.aborted; attempt += 1) {
-      if (await this.hasLoaded(url, signal)) return true;
-      const error = signal.aborted ? null : await source.whyNotLoaded(url, signal);
-      if (error?.unrenderable || error?.outdated || attempt === TRIES) return false;
-      await pause(attempt);
-    }
-    return false;
-  }
-
-  /**
-   * @param {string} url
-   * @param {AbortSignal} signal
-   * @returns {Promise<boolean>}
-   */
-  hasLoaded(url, signal) {
-    return new Promise((resolve) => {
-      this.image.onload = () => resolve(true);
-      this.image.onerror = () => resolve(false);
-      signal.addEventListener("abort", () => {
-        this.image.removeAttribute("src");
-        resolve(false);
-      });
-      this.image.src = url;
-    });
   }
 }
 

@@ -89,11 +89,12 @@ export class Toolbar {
    * @param {import("./modes/standard.js").Position} position
    * @param {import("./zoom.js").Mode} mode
    */
-  show({ first, last, percent }, mode) {
+  show({ pages, hasPrevious, hasNext, percent }, mode) {
+    const [first, last] = [pages[0], pages.at(-1)];
     this.shown = first === last ? String(first) : `${first}-${last}`;
     if (document.activeElement !== this.field) this.field.value = this.shown;
-    byId("page-previous").disabled = first <= 1;
-    byId("page-next").disabled = last >= this.total;
+    byId("page-previous").disabled = !hasPrevious;
+    byId("page-next").disabled = !hasNext;
     byId("progress").style.transform = `scaleX(${this.total > 1 ? (last - 1) / (this.total - 1) : 1})`;
     this.showZoom(Math.round(percent), mode);
   }

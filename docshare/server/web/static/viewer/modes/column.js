@@ -112,20 +112,4 @@ export class Column {
     }
     return low;
   }
-
-  /** The page with the largest visible part between `top` and `bottom` of the stage. */
-  foremost(top, bottom) {
-    let best = this.at(top);
-    let most = -Infinity;
-    for (let page = best; page <= this.sizes.total; page += 1) {
-      const place = this.place(page);
-      if (place.top >= bottom) break;
-      const seen = Math.min(bottom, place.top + place.height) - Math.max(top, place.top);
-      if (seen > most + 1) {
-        most = seen;
-        best = page;
-      }
-    }
-    return best;
-  }
 }

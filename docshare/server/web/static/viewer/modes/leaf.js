@@ -24,6 +24,7 @@ export function copyFace(view, place) {
   const image = element.querySelector(".page-image");
   // The image file on the screen is available immediately; a srcset would be evaluated again.
   image.removeAttribute("srcset");
+  image.decoding = "sync"; // or the leaf would be blank while the browser decodes the copy
   if (view.image.currentSrc && view.image.complete) image.src = view.image.currentSrc;
   else image.remove();
   return { element, left: place.left, top: place.top, width: place.width, height: place.height };
@@ -71,14 +72,14 @@ export class Leaf {
   }
 
   /**
-   * One side of the leaf; blank paper if there is no page.
+   * One side of the leaf; where there is no page, the other side shines through, as through thin paper.
    *
    * @param {Face | null} face
-   * @param {Face} paper  provides the size of blank paper
+   * @param {Face} paper  the other side
    * @param {string} side  its side before (front) or after (back) the turn
    */
   side(face, paper, side) {
-    const element = make("div", { class: `face is-${side}` }, face ? face.element : make("div", { class: "page is-ready" }));
+    const element = make("div", { class: `face is-${side}` }, face ? face.element : paper.element.cloneNode(true));
     if (!face) element.classList.add("is-plain");
     return this.put(element, face ?? paper, side);
   }
@@ -109,7 +110,7 @@ export class Leaf {
     shade(this.back, 1 - done);
     shade(this.bared, Math.min(1, lift + 0.2) * (1 - past));
     shade(this.lying, lift * past);
-    // Blank paper fades out at the back of the leaf, and fades in at its front.
+    // A side without a page fades out at the back of the leaf, and fades in at its front.
     for (const side of [this.front, this.back]) {
       if (side.classList.contains("is-plain")) side.style.opacity = String(side === this.back ? 1 - past : Math.min(1, 2 * done));
     }

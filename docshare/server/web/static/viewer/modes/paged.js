@@ -5,6 +5,7 @@
  */
 
 import { make, oncePerFrame } from "../dom.js";
+import { findForemost } from "../foremost.js";
 import { whole } from "../zoom.js";
 import { laySpread, readFrame } from "./layout.js";
 import { TurnInput } from "./input.js";
@@ -326,8 +327,10 @@ export class Paged {
   /** Report the position of the reader. */
   update() {
     const percent = this.zoom.percentOf(this.source.sizes.of(this.page), this.room);
-    const { page, shown } = this;
-    this.hooks.onMove({ page, first: shown[0], last: shown.at(-1), total: this.source.total, percent });
+    const foremost = findForemost(this.visible());
+    this.pages = foremost.length > 0 ? foremost : this.shown;
+    const [hasPrevious, hasNext] = [this.spread > 0, this.spread < this.spreads.last];
+    this.hooks.onMove({ page: this.pages[0], pages: this.pages, hasPrevious, hasNext, percent });
   }
 
   /** @returns {import("../place.js").Place} where the reader is */

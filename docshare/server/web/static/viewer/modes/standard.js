@@ -4,6 +4,7 @@
  */
 
 import { byId, oncePerFrame } from "../dom.js";
+import { findForemost } from "../foremost.js";
 import { column } from "../zoom.js";
 import { Column } from "./column.js";
 import { MountedPages } from "./mounted.js";
@@ -16,10 +17,10 @@ const FLYING = 1.5; // window heights per frame: too fast to read
 
 /**
  * @typedef {object} Position
- * @property {number} page  the current page of the reader
- * @property {number} first  of the pages shown side by side; the same page if there is only one
- * @property {number} last
- * @property {number} total
+ * @property {number} page  the current page of the reader; the first one of a spread
+ * @property {number[]} pages  the pages that the reader looks at (see foremost.js), ascending
+ * @property {boolean} hasPrevious  whether there are pages to turn to
+ * @property {boolean} hasNext
  * @property {number} percent  current zoom of the page
  */
 
@@ -52,6 +53,7 @@ export class Mode {
     this.views = this.mounted.views;
     this.rtl = false;
     this.page = source.facts.start;
+    this.pages = [this.page];
     this.lastY = window.scrollY;
     stage.setAttribute("role", "feed");
     this.measure();
@@ -239,7 +241,9 @@ export class Mode {
     const height = window.innerHeight;
     const first = this.column.at(top - MOUNT_ABOVE * height);
     const last = Math.min(this.column.at(top + (1 + MOUNT_BELOW) * height), first + MOST_MOUNTED);
-    this.page = this.whereabouts(top, height);
+    const pages = findForemost(this.visible());
+    if (pages.length > 0) this.pages = pages;
+    [this.page] = this.pages;
     this.source.focus = this.page;
     for (let page = first; page <= last; page += 1) this.mounted.mount(page, (view) => this.put(view));
     for (const [page, view] of this.views) {
@@ -247,18 +251,8 @@ export class Mode {
     }
     this.mounted.removePlaceholders();
     const percent = this.zoom.percentOf(this.source.sizes.of(this.page), this.room);
-    this.hooks.onMove({ page: this.page, first: this.page, last: this.page, total: this.source.total, percent });
-  }
-
-  /**
-   * The current page. A short last page never fills the window, so the end of the document counts as the last page.
-   *
-   * @param {number} top
-   * @param {number} height  of the window
-   */
-  whereabouts(top, height) {
-    const atEnd = top > 0 && top + height >= this.column.extent - 2 && this.column.endsHere;
-    return atEnd ? this.source.total : this.column.foremost(top + this.bar, top + height);
+    const [hasPrevious, hasNext] = [this.page > 1, this.pages.at(-1) < this.source.total];
+    this.hooks.onMove({ page: this.page, pages: this.pages, hasPrevious, hasNext, percent });
   }
 
   /**
