@@ -1,4 +1,4 @@
-"""What a credential is worth over time: when it ends, what it may do, and what is checked again after a long body."""
+"""Credentials over time: when they end, what they allow, and what is checked again after a long body."""
 
 from __future__ import annotations
 
