@@ -124,6 +124,8 @@ def test_an_upload_after_signing_out_shows_an_error(library_page: Page) -> None:
     library_page.context.clear_cookies()
     library_page.locator("#file").set_input_files([make_payload("late.pdf")])
     expect(find_upload_line(library_page, "late.pdf")).to_contain_text("You are no longer signed in.")
+    library_page.wait_for_load_state("networkidle")  # reloading the list would have led to the sign-in page
+    expect(find_upload_line(library_page, "late.pdf")).to_contain_text("You are no longer signed in.")
 
 
 def test_an_upload_without_a_network_shows_an_error(library_page: Page) -> None:

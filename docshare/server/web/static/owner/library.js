@@ -17,6 +17,7 @@ const list = byId("uploads");
 /** @type {Upload[]} */
 const waiting = [];
 let running = 0;
+let unlisted = false; // whether a file was shared that the list does not show yet
 
 /** @param {File[]} files */
 function add(files) {
@@ -59,6 +60,7 @@ async function start(upload) {
   upload.cancel = sending.cancel;
   try {
     finish(upload, await sending.answer);
+    unlisted = true;
   } catch (failure) {
     if (failure.status === 401) fail(upload, "You are no longer signed in. Load this page again, and sign in.");
     else if (failure.message) fail(upload, failure.message);
@@ -66,7 +68,7 @@ async function start(upload) {
   }
   running -= 1;
   startMore();
-  if (!running) refresh();
+  if (!running && unlisted) refresh();
 }
 
 /**
@@ -141,8 +143,9 @@ function announce(words) {
   byId("status").textContent = words;
 }
 
-/** Reload the list of files, unless one of its elements has the focus. */
+/** Reload the list of files, unless one of its elements has the focus. After a refused upload it would hide the reason. */
 function refresh() {
+  unlisted = false;
   if (!byId("library").contains(document.activeElement)) loadList(location.href, "library", offerCopies);
 }
 
