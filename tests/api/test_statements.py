@@ -31,6 +31,13 @@ def test_an_authenticated_request_takes_two_statements(world: World, path: str) 
     assert "api_keys" in seen[0]
 
 
+@sqlite_only
+def test_a_page_image_that_was_shown_before_takes_no_statement(world: World) -> None:
+    path = f"/{world.pia.upload()['shortId']}/pages/1-800.jpg?v=1"
+    assert record_statements(world, path)
+    assert record_statements(world, path) == []
+
+
 @pytest.mark.parametrize(("person", "counts"), [("fay", 2), ("pia", 0)])
 def test_an_upload_counts_files_only_up_to_a_file_limit(world: World, person: str, counts: int) -> None:
     caller = getattr(world, person)

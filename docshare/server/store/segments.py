@@ -106,16 +106,24 @@ class SegmentReader(io.RawIOBase):
         self.is_damaged = False
         self._at = 0
         self._segments: OrderedDict[int, bytearray] = OrderedDict()
-        self._stored = bytearray(_STORED_BYTES)  # the segments that are being read, as they are stored
-        header = os.pread(file.fileno(), HEADER_BYTES, 0)
-        stored = os.fstat(file.fileno()).st_size - HEADER_BYTES
+        self._stored = bytearray()  # the segments that are being read, as they are stored
+        self.status = os.fstat(file.fileno())
+        stored = self.status.st_size - HEADER_BYTES
+        # A small file is read by one system call: under load, a thread waits for the interpreter after each.
+        is_small = stored <= _STORED_BYTES
+        start = os.pread(file.fileno(), HEADER_BYTES + (_STORED_BYTES if is_small else 0), 0)
+        header = start[:HEADER_BYTES]
         self._count = max(1, -(-stored // _STORED_BYTES))
         self.size = stored - self._count * TAG_BYTES
         is_cut = self.size < (self._count - 1) * SEGMENT_BYTES  # the last segment has no room for its tag
         if len(header) < HEADER_BYTES or not is_encrypted(header) or is_cut:
             raise DamagedBytesError("the file is not in the format of encrypted files")
         self._cipher = _make_cipher(data_key, header[len(MAGIC) :], context)
-        self._get_segment(self._count - 1)
+        if is_small:
+            self._segments[0] = only = bytearray(self.size)
+            self._decrypt_segments(0, memoryview(start)[HEADER_BYTES:], memoryview(only))
+        else:
+            self._get_segment(self._count - 1)
 
     def readable(self) -> bool:
         """Return True."""
@@ -152,6 +160,12 @@ class SegmentReader(io.RawIOBase):
             self._at += count
         return done
 
+    def readall(self) -> bytes:
+        """Return the rest of the plain bytes. Raises DamagedBytesError."""
+        rest = bytearray(max(0, self.size - self._at))
+        self.readinto(rest)
+        return bytes(rest)
+
     def verify(self) -> None:
         """Read all segments. Raises DamagedBytesError."""
         for number in range(self._count):
@@ -177,21 +191,23 @@ class SegmentReader(io.RawIOBase):
 
     def _read_segments(self, first: int, plain: memoryview) -> None:
         """Decrypt segments from ``first`` on into ``plain``, which has the size of their plain bytes."""
-        from cryptography.exceptions import InvalidTag
-
         count = max(1, -(-len(plain) // SEGMENT_BYTES))
         if len(self._stored) < count * _STORED_BYTES:
             self._stored = bytearray(count * _STORED_BYTES)
         stored = memoryview(self._stored)[: len(plain) + count * TAG_BYTES]
-        self.file.seek(HEADER_BYTES + first * _STORED_BYTES)
-        length: int = self.file.readinto(stored)  # type: ignore[attr-defined]  # every open file has it
-        for index in range(count):
+        length = os.preadv(self.file.fileno(), [stored], HEADER_BYTES + first * _STORED_BYTES)
+        self._decrypt_segments(first, stored[:length], plain)
+
+    def _decrypt_segments(self, first: int, stored: memoryview, plain: memoryview) -> None:
+        from cryptography.exceptions import InvalidTag
+
+        for index in range(max(1, -(-len(plain) // SEGMENT_BYTES))):
             number, start = first + index, index * _STORED_BYTES
             nonce = _make_nonce(number, is_last=number == self._count - 1)
             try:
                 self._cipher.decrypt_into(
                     nonce,
-                    stored[start : min(start + _STORED_BYTES, length)],
+                    stored[start : start + _STORED_BYTES],
                     None,
                     plain[index * SEGMENT_BYTES : (index + 1) * SEGMENT_BYTES],
                 )

@@ -57,6 +57,14 @@ def decrypt_file(file: BinaryIO, data_key: bytes | None, context: bytes = b"") -
     return file
 
 
+def measure(file: BinaryIO) -> tuple[int, int]:
+    """Return the size of the plain bytes of ``file``, and the time of its last change in nanoseconds."""
+    if isinstance(file, segments.SegmentReader):
+        return file.size, file.status.st_mtime_ns
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns
+
+
 def verify(file: IO[bytes]) -> None:
     """Decrypt all of a small ``file``, so that an error is reported before its first byte is sent. Raises
     DamagedBytesError."""

@@ -1,7 +1,6 @@
 """Send files derived from a document to its readers."""
 
 import hashlib
-import os
 from collections.abc import Callable
 
 from flask import Response, request
@@ -13,7 +12,7 @@ from docshare.server.http.views import current_runtime
 from docshare.server.pdf.engine import UnrenderableError
 from docshare.server.services.links import guessing
 from docshare.server.store.segments import DamagedBytesError
-from docshare.server.store.stored_bytes import StoredBytes, verify
+from docshare.server.store.stored_bytes import StoredBytes, measure, verify
 
 _PAGE_CACHE = "private, max-age=600"
 _MAX_BUFFERED_BYTES = 128 * 1024  # bytes; larger files must not be held in memory for a slow reader
@@ -27,14 +26,14 @@ def send_derived(content: StoredBytes, media_type: str, *, compress: bool = Fals
     Flask's ``send_file`` also supports ranges, which nobody requests of a page, and checking for them takes most of
     its time. A small file is sent together with its headers; a large one is sent by the server's own file wrapper.
     """
+    source = content.open()
+    size, changed = measure(source)
     # The name identifies file and version, the time distinguishes two renderings.
-    hashed = hashlib.sha1(f"{content} {os.stat(content).st_mtime_ns}".encode(), usedforsecurity=False).hexdigest()
+    hashed = hashlib.sha1(f"{content} {changed}".encode(), usedforsecurity=False).hexdigest()
     tag = f'"{hashed}-gzip"' if compress and answers.accepts_gzip() else f'"{hashed}"'
     if request.environ.get("HTTP_IF_NONE_MATCH") == tag:
+        source.close()
         return Response(status=304, headers={"ETag": tag})
-    source = content.open()
-    size = source.seek(0, os.SEEK_END)
-    source.seek(0)
     headers = {"ETag": tag, "Content-Length": str(size)}
     if size <= _MAX_BUFFERED_BYTES:
         with source:

@@ -87,7 +87,7 @@ def insert_data_key(store: Store, blob: str, sealed: bytes) -> None:
 
 def find_data_key(store: Store, blob: str) -> bytes | None:
     """Return the sealed data key of ``blob``, None if it is not encrypted or destroyed."""
-    found = store.fetch_one("SELECT sealed FROM data_keys WHERE blob = ?", (blob,))
+    found = store.fetch_cached("SELECT sealed FROM data_keys WHERE blob = ?", (blob,))
     return bytes(found[0]) if found else None
 
 
