@@ -5,6 +5,7 @@ counted in memory, see ``denied_attempts``.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -88,21 +89,13 @@ def share_page(name: str) -> Response:
 
     ``?page=`` opens it at a page, and adds the text of the pages around it to the HTML for readers without scripts.
     """
-    try:
-        return _render_share_page(find_link(current_runtime(), name), name, embed=False)
-    except Problem as problem:
-        denied_attempts.record_denial(name, problem)
-        return problem_pages.render_problem_page(problem)
+    return _open_share_page(name, find_link, embed=False)
 
 
 @blueprint.get("/embed/<name>")
 def embed_page(name: str) -> Response:
     """Show the share page for framing by any site."""
-    try:
-        return headers.allow_framing(_render_share_page(find_embedded_link(current_runtime(), name), name, embed=True))
-    except Problem as problem:
-        denied_attempts.record_denial(name, problem)
-        return headers.allow_framing(problem_pages.render_problem_page(problem))
+    return headers.allow_framing(_open_share_page(name, find_embedded_link, embed=True))
 
 
 @blueprint.get("/<name>/pages/<page>-<width>.jpg")
@@ -228,6 +221,17 @@ def _check_entry(link: Link, *, opening: bool) -> EntryState:
     return found
 
 
+def _open_share_page(name: str, find: Callable[[Runtime, str], Link], *, embed: bool) -> Response:
+    """Render the share page of the link that ``find`` returns for ``name``, or the page of the problem with it."""
+    link = None
+    try:
+        link = find(current_runtime(), name)
+        return _render_share_page(link, name, embed=embed)
+    except Problem as problem:
+        denied_attempts.record_denial(name, problem)
+        return problem_pages.render_problem_page(problem, link=link)
+
+
 def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
     """Render the share page of ``link``, or the gate if conditions are not met."""
     state = _check_entry(link, opening=True)
@@ -235,7 +239,7 @@ def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
         # Checked first: nobody should enter a password or an address, or consume a view, for no pages.
         page_range.require_pages(current_runtime(), link, session_cookie())
     except Problem as problem:
-        return problem_pages.render_problem_page(problem, status=200)
+        return problem_pages.render_problem_page(problem, status=200, link=link)
     if state.missing:
         return gate_page.render_gate(link, state, name, embed=embed)
     return _render_viewer(link, embed=embed)
