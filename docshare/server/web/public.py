@@ -17,6 +17,7 @@ from docshare.server.api import answers
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS, THUMBNAIL_WIDTHS, ImagePart
 from docshare.server.runtime import Runtime
+from docshare.server.services.accounts import sign_in
 from docshare.server.services.files import page_range, sealed_blobs, settings, tenants
 from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.files.settings import PageAppearance
@@ -75,12 +76,14 @@ class DraftPage:
 
 @blueprint.get("/")
 def home() -> str:
-    """Show the start page; if anonymous uploads are allowed, a page for sharing."""
-    config = current_runtime().config
+    """Show the start page: what this is, and the way to sign in; a form for sharing if anonymous uploads are
+    allowed."""
+    config, holder = current_runtime().config, sign_in.find_signed_in(current_runtime(), session_cookie())
     if not config.anonymous_uploads:
-        return render_template("home.html", base_url=config.base_url)
+        return render_template("home.html", holder=holder)
     most = config.anonymous_limit
-    return render_template("share.html", base_url=config.base_url, most=most, most_words=wording.format_size(most))
+    words = wording.format_size(most)
+    return render_template("share.html", base_url=config.base_url, most=most, most_words=words, holder=holder)
 
 
 @blueprint.get("/<name>")
