@@ -39,6 +39,7 @@ _SETTING_ROWS: tuple[Setting, ...] = (
     _boolean_setting("showExpiry", default=True),
     # Unset: readers can choose unless the link asks who they are. The File object always shows the setting in effect.
     Setting("readerChoice", "boolean", clears=(None,)),
+    _boolean_setting("showSender", default=True),
     _boolean_setting("requireEmail", Plan.PRO),
     _boolean_setting("notifyOnView", Plan.BASIC),
     Setting("deleteAt", "datetime", visibility="set"),
@@ -68,6 +69,7 @@ SETTING_OPTIONS: dict[str, tuple[str, ...]] = {
     "allowDownload": ("--download", "--no-download"),
     "showExpiry": ("--show-expiry", "--hide-expiry"),
     "readerChoice": ("--reader-choice", "--no-reader-choice"),
+    "showSender": ("--show-sender", "--hide-sender"),
     "requireEmail": ("--require-email", "--no-require-email"),
     "notifyOnView": ("--notify", "--no-notify"),
     "deleteAt": ("--expires",),

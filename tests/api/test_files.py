@@ -32,6 +32,7 @@ REQUIRED_KEYS = [
     "watermark",
     "showExpiry",
     "readerChoice",
+    "showSender",
     "commentsEnabled",
     "commentsAllowPublic",
     "notifyOnComment",
@@ -66,6 +67,7 @@ ALL_KEYS = [
     "watermark",
     "showExpiry",
     "readerChoice",
+    "showSender",
     "commentsEnabled",
     "commentsAllowPublic",
     "notifyOnComment",
@@ -122,7 +124,12 @@ def test_a_new_file_has_the_defaults_and_omits_unset_keys(world: World) -> None:
     assert row["viewerMode"] == "standard"
     assert row["viewerSettings"] == {}
     assert row["shareUrl"] == made["shareUrl"] == f"http://127.0.0.1:8787/{made['shortId']}"
-    assert [key for key in REQUIRED_KEYS if row[key] is True] == ["allowDownload", "showExpiry", "readerChoice"]
+    assert [key for key in REQUIRED_KEYS if row[key] is True] == [
+        "allowDownload",
+        "showExpiry",
+        "readerChoice",
+        "showSender",
+    ]
     assert row["viewCount"] == row["viewsConsumed"] == 0
 
 

@@ -77,6 +77,15 @@ def test_the_email_has_the_link_and_omits_the_name_of_a_protected_file(
     assert "report.pdf" not in json.dumps(shown)
 
 
+def test_the_email_omits_a_hidden_sender(world: World, uploaded_file: dict[str, Any]) -> None:
+    world.pia.put(f"/api/v1/files/{uploaded_file['uuid']}/settings", json={"showSender": False})
+    row = invite(world.pia, uploaded_file)
+    (sent,) = mail.list_outbox(world.rt)
+    assert sent["subject"] == '"report.pdf" was shared with you'
+    message = str(mail.show(world.rt, str(sent["uuid"]))["message"])
+    assert (row["url"] in message, "Pia" in message, "pia@example.com" in message) == (True, False, False)
+
+
 @pytest.mark.parametrize(
     "body",
     [

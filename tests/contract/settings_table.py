@@ -46,6 +46,7 @@ CASES: tuple[SettingCase, ...] = (
         None)),
     SettingCase("showExpiry", "free", False, {"showExpiry": False}, True, {"showExpiry": True}, (0, "no", None)),
     SettingCase("readerChoice", "free", False, {"readerChoice": False}, None, {"readerChoice": True}, (0, "no", [])),
+    SettingCase("showSender", "free", False, {"showSender": False}, True, {"showSender": True}, (0, "no", None)),
     _make_switch_case("requireEmail", "pro"),
     _make_switch_case("notifyOnView", "basic"),
     SettingCase("deleteAt", "free", "2031-05-06T09:08:09.5+02:00", {"deleteAt": "2031-05-06T07:08:09.500Z"},

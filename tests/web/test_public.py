@@ -16,6 +16,8 @@ from docshare.server.store.stored_bytes import StoredBytes
 from tests.support.cast import World
 from tests.support.database import dump_database
 from tests.support.hostile_pdfs import memory_bomb_on_page_2
+from tests.support.markup import parse_html
+from tests.support.owner import sign_in_browser
 from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
 from tests.support.reader import FakeReader
 from tests.support.rows import update_file_row
@@ -288,10 +290,27 @@ def decode_token(token: str) -> list[object]:
     return fields
 
 
-def test_the_front_page_names_the_upload_command(world: World) -> None:
-    answer = get_path(world, "/")
-    assert answer.status_code == 200
-    assert "docshare upload report.pdf" in answer.text
+def test_the_front_page_leads_to_signing_in_and_folds_the_commands(world: World) -> None:
+    page = parse_html(get_path(world, "/").text)
+    assert page.find_one("p", class_="sheet-act").find_one("a").attrs["href"] == "/login"
+    assert [code.words for code in page.find_one("details").find_all("code")] == [
+        "docshare dashboard", "docshare upload report.pdf"
+    ]  # fmt: skip
+    assert len(page.find_all("code")) == 2
+
+
+def test_the_front_page_leads_a_signed_in_owner_to_their_files(world: World) -> None:
+    page = parse_html(sign_in_browser(world, world.pia).get("/").text)
+    assert page.find_one("p", class_="sheet-act").find_one("a").attrs["href"] == "/files"
+    assert "You are signed in as pia@example.com." in page.words
+
+
+def test_the_front_page_with_anonymous_uploads_also_leads_to_signing_in(make: Callable[..., World]) -> None:
+    site = make(anonymous_uploads=True)
+    section = parse_html(get_path(site, "/").text).find_one("section", class_="share-account")
+    assert section.find_one("a").attrs["href"] == "/login"
+    section = parse_html(sign_in_browser(site, site.pia).get("/").text).find_one("section", class_="share-account")
+    assert section.words == "Go to your files as pia@example.com."
 
 
 def lose_files(monkeypatch: pytest.MonkeyPatch, kind: str, times: int) -> None:

@@ -22,7 +22,7 @@ ALL_SETTINGS: dict[str, Any] = {
     "deleteAt": "2031-01-31T18:00:00Z", "viewLimit": 10, "showExpiry": False,
     "allowDownload": False, "pageRange": {"from": 2, "to": 3}, "watermark": True, "askReceipt": True,
     "commentsEnabled": True, "commentsAllowPublic": True, "marksEnabled": True, "annotationsEnabled": True,
-    "slug": "q3", "notifyOnView": True, "notifyOnComment": True,
+    "slug": "q3", "showSender": False, "notifyOnView": True, "notifyOnComment": True,
 }  # fmt: skip
 FORM_JSON = (
     '[{"key": "mail", "label": "Email", "type": "email", "required": true}, '
@@ -43,7 +43,7 @@ EXPECTED = {
         "--no-download --pages 2-3 --watermark readerChoice=null --receipt --comments --comments-public --marks "
         "--annotations",
     ),
-    "How it looks": ("Link name q3", "--slug q3"),
+    "How it looks": ("Link name q3, sender not shown", "--slug q3 --hide-sender"),
     "Notifications": ("Mail about each view, mail about notes", "--notify --notify-comments"),
 }
 EXPECTED_DEFAULTS = {
@@ -54,7 +54,7 @@ EXPECTED_DEFAULTS = {
         "--download --pages all --no-watermark readerChoice=null --no-receipt --no-comments "
         "--no-comments-public --no-marks --no-annotations",
     ),
-    "How it looks": ("Random link", "slug=null"),
+    "How it looks": ("Random link", "slug=null --show-sender"),
     "Notifications": ("No mails", "--no-notify --no-notify-comments"),
 }
 
@@ -117,7 +117,7 @@ def test_commands_leave_out_what_the_plan_does_not_include(world: World) -> None
         "Who may read it": "",
         "How long": f"{line} --expires never --show-expiry",
         "Permissions of readers": f"{line} --download readerChoice=null",
-        "How it looks": "",
+        "How it looks": f"{line} --show-sender",
         "Notifications": "",
     }
 

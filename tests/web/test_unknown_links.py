@@ -25,6 +25,7 @@ LINK_ROUTES = {
     ("GET", "/<name>/search"): "/<name>/search?v=1&q=x",
     ("GET", "/<name>/style.css"): "",
     ("GET", "/<name>/assets/<asset_id>"): "/<name>/assets/none",
+    ("GET", "/<name>/logo"): "",
     ("POST", "/<name>/download"): "",
     ("POST", "/<name>/beacon"): "",
     ("POST", "/<name>/visit"): "",

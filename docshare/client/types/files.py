@@ -31,6 +31,7 @@ class File(TypedDict):
     watermark: bool
     showExpiry: bool
     readerChoice: NotRequired[bool]
+    showSender: NotRequired[bool]
     commentsEnabled: bool
     commentsAllowPublic: bool
     notifyOnComment: bool

@@ -121,6 +121,7 @@ class FileSettings(TypedDict, total=False):
     allowDownload: bool
     showExpiry: bool
     readerChoice: bool | None
+    showSender: bool
     requireEmail: bool
     notifyOnView: bool
     deleteAt: str

@@ -8,8 +8,8 @@ from docshare.contract.problems import Problem
 from docshare.server.api import answers
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import assets, settings
-from docshare.server.services.links import branding
-from docshare.server.web.public import require_open_link
+from docshare.server.services.links import branding, sender
+from docshare.server.web.public import find_link, require_open_link
 
 # Even if a browser treated one as a document, it could not run or load anything.
 _POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
@@ -37,7 +37,23 @@ def stylesheet(name: str) -> Response:
 @blueprint.get("/<name>/assets/<asset_id>")
 def asset(name: str, asset_id: str) -> Response:
     """Return one asset of the file behind the link ``name``. Raises as ``require_open_link``, and ``not_found``."""
-    found = assets.find_served(current_runtime(), require_open_link(current_runtime(), name), asset_id)
+    return _send_asset(
+        assets.find_served(current_runtime(), require_open_link(current_runtime(), name), asset_id), asset_id
+    )
+
+
+@blueprint.get("/<name>/logo")
+def logo(name: str) -> Response:
+    """Return the logo of the sender of the link ``name``, also before the gate and after the link has ended.
+
+    Raises as ``find_link``, and ``not_found`` for a link without a logo or whose sender is hidden.
+    """
+    link = find_link(current_runtime(), name)
+    return _send_asset(sender.find_logo(current_runtime(), link), None)
+
+
+def _send_asset(found: assets.ServedAsset | None, tag: str | None) -> Response:
+    """Return the asset ``found`` with the entity tag ``tag``. Raises ``not_found``."""
     try:
         if found is None:
             raise FileNotFoundError
@@ -47,7 +63,8 @@ def asset(name: str, asset_id: str) -> Response:
     size = source.seek(0, os.SEEK_END)
     source.seek(0)
     response = answers.file_response(source, size, found.mime_type)
-    response.set_etag(asset_id.lower())  # the bytes of an asset never change
+    if tag is not None:
+        response.set_etag(tag.lower())  # the bytes of an asset never change
     response.make_conditional(request, accept_ranges=True, complete_length=size)  # players of sounds request ranges
     response.headers["Content-Security-Policy"] = _POLICY
     response.headers["Cache-Control"] = _CACHE

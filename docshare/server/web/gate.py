@@ -1,11 +1,14 @@
 """Pass the gate of a link: a form post, which consumes a view of a view limit."""
 
+from collections.abc import Callable
+
 from flask import Blueprint, Response, make_response, redirect, request
 
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, current_runtime
+from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
 from docshare.server.services.links import entry
 from docshare.server.services.links.entry import EntrySubmission
@@ -31,24 +34,13 @@ def enter(name: str) -> Response:
     A rejected form shows the gate again with the problem (403, 409, 422, 429), or a separate page. Forms from a
     browser that stores no cookies are rejected: it would see the gate again.
     """
-    try:
-        _check_request()
-        return _submit(name, find_link(current_runtime(), name), embed=False)
-    except Problem as problem:
-        denied_attempts.record_denial(name, problem)
-        return problem_pages.render_problem_page(problem)
+    return _enter(name, find_link, embed=False)
 
 
 @blueprint.post("/embed/<name>/enter")
 def enter_embedded(name: str) -> Response:
     """Process the form of a gate inside a frame, where more browsers store no cookies."""
-    try:
-        _check_request()
-        answer = _submit(name, find_embedded_link(current_runtime(), name), embed=True)
-    except Problem as problem:
-        denied_attempts.record_denial(name, problem)
-        answer = problem_pages.render_problem_page(problem)
-    return headers.allow_framing(answer)
+    return headers.allow_framing(_enter(name, find_embedded_link, embed=True))
 
 
 @blueprint.get("/<name>/enter")
@@ -61,6 +53,17 @@ def back(name: str) -> Response:
         return _redirect_to_page(name, embed=embed)
     except Problem as problem:
         return problem_pages.render_problem_page(problem)
+
+
+def _enter(name: str, find: Callable[[Runtime, str], Link], *, embed: bool) -> Response:
+    link = None
+    try:
+        _check_request()
+        link = find(current_runtime(), name)
+        return _submit(name, link, embed=embed)
+    except Problem as problem:
+        denied_attempts.record_denial(name, problem)
+        return problem_pages.render_problem_page(problem, link=link)
 
 
 def _check_request() -> None:

@@ -11,7 +11,7 @@ from flask import Response, make_response, render_template, request
 
 from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
-from docshare.server.services.links import entry
+from docshare.server.services.links import entry, sender
 from docshare.server.services.links.entry import EntryState
 from docshare.server.services.links.links import Link
 from docshare.server.web import viewer_cookie
@@ -41,6 +41,7 @@ def render_gate(
         "gate.html",
         name=None if entry.is_name_hidden(link) else link.file.original_name,
         title=NEUTRAL_TITLE,
+        sender=sender.find_sender(current_runtime(), link),
         owed=state.missing,
         form=state.requirements.form,
         custom=state.requirements.has_custom_form,

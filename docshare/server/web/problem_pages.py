@@ -5,12 +5,16 @@ from datetime import UTC, datetime
 from flask import Response, make_response, render_template
 
 from docshare.contract.problems import Problem
+from docshare.server.http.views import current_runtime
+from docshare.server.services.links import sender
+from docshare.server.services.links.links import Link
 
 GATE_REASON = "asks"
 
 
-def render_problem_page(problem: Problem, status: int | None = None) -> Response:
-    """Render a page for ``problem``, with its own status or ``status``.
+def render_problem_page(problem: Problem, status: int | None = None, *, link: Link | None = None) -> Response:
+    """Render a page for ``problem``, with its own status or ``status``; if it has a reason, it shows the sender
+    of ``link``.
 
     Its ``extra`` may contain ``reason`` (such as ``burned``) and ``ended`` (ms).
     """
@@ -19,6 +23,8 @@ def render_problem_page(problem: Problem, status: int | None = None) -> Response
         "trouble.html",
         reason=problem.extra.get("reason", problem.code),
         problem=problem,
+        sender=None if link is None or "reason" not in problem.extra else sender.find_sender(current_runtime(), link),
+        base="" if link is None else f"/{link.public_id}",
         ended=None if ended is None else _format_time(ended),
     )
     response = make_response(body, status or problem.status)

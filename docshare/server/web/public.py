@@ -5,6 +5,7 @@ counted in memory, see ``denied_attempts``.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,6 +17,7 @@ from docshare.server.api import answers
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS, THUMBNAIL_WIDTHS, ImagePart
 from docshare.server.runtime import Runtime
+from docshare.server.services.accounts import sign_in
 from docshare.server.services.files import page_range, sealed_blobs, settings, tenants
 from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.files.settings import PageAppearance
@@ -74,12 +76,14 @@ class DraftPage:
 
 @blueprint.get("/")
 def home() -> str:
-    """Show the start page; if anonymous uploads are allowed, a page for sharing."""
-    config = current_runtime().config
+    """Show the start page: what this is, and the way to sign in; a form for sharing if anonymous uploads are
+    allowed."""
+    config, holder = current_runtime().config, sign_in.find_signed_in(current_runtime(), session_cookie())
     if not config.anonymous_uploads:
-        return render_template("home.html", base_url=config.base_url)
+        return render_template("home.html", holder=holder)
     most = config.anonymous_limit
-    return render_template("share.html", base_url=config.base_url, most=most, most_words=wording.format_size(most))
+    words = wording.format_size(most)
+    return render_template("share.html", base_url=config.base_url, most=most, most_words=words, holder=holder)
 
 
 @blueprint.get("/<name>")
@@ -88,21 +92,13 @@ def share_page(name: str) -> Response:
 
     ``?page=`` opens it at a page, and adds the text of the pages around it to the HTML for readers without scripts.
     """
-    try:
-        return _render_share_page(find_link(current_runtime(), name), name, embed=False)
-    except Problem as problem:
-        denied_attempts.record_denial(name, problem)
-        return problem_pages.render_problem_page(problem)
+    return _open_share_page(name, find_link, embed=False)
 
 
 @blueprint.get("/embed/<name>")
 def embed_page(name: str) -> Response:
     """Show the share page for framing by any site."""
-    try:
-        return headers.allow_framing(_render_share_page(find_embedded_link(current_runtime(), name), name, embed=True))
-    except Problem as problem:
-        denied_attempts.record_denial(name, problem)
-        return headers.allow_framing(problem_pages.render_problem_page(problem))
+    return headers.allow_framing(_open_share_page(name, find_embedded_link, embed=True))
 
 
 @blueprint.get("/<name>/pages/<page>-<width>.jpg")
@@ -228,6 +224,17 @@ def _check_entry(link: Link, *, opening: bool) -> EntryState:
     return found
 
 
+def _open_share_page(name: str, find: Callable[[Runtime, str], Link], *, embed: bool) -> Response:
+    """Render the share page of the link that ``find`` returns for ``name``, or the page of the problem with it."""
+    link = None
+    try:
+        link = find(current_runtime(), name)
+        return _render_share_page(link, name, embed=embed)
+    except Problem as problem:
+        denied_attempts.record_denial(name, problem)
+        return problem_pages.render_problem_page(problem, link=link)
+
+
 def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
     """Render the share page of ``link``, or the gate if conditions are not met."""
     state = _check_entry(link, opening=True)
@@ -235,7 +242,7 @@ def _render_share_page(link: Link, name: str, *, embed: bool) -> Response:
         # Checked first: nobody should enter a password or an address, or consume a view, for no pages.
         page_range.require_pages(current_runtime(), link, session_cookie())
     except Problem as problem:
-        return problem_pages.render_problem_page(problem, status=200)
+        return problem_pages.render_problem_page(problem, status=200, link=link)
     if state.missing:
         return gate_page.render_gate(link, state, name, embed=embed)
     return _render_viewer(link, embed=embed)

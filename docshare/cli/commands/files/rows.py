@@ -12,7 +12,7 @@ from docshare.contract.wire import parse_instant
 FILE_FIELDS = (
     "uuid", "shortId", "slug", "originalName", "size", "mimeType", "createdAt", "deleteAt", "viewCount", "viewerMode",
     "protected", "allowDownload", "requireEmail", "notifyOnView", "contentVersion", "totalPages", "updatedAt",
-    "viewsConsumed", "viewerSettings", "askReceipt", "watermark", "showExpiry", "readerChoice",
+    "viewsConsumed", "viewerSettings", "askReceipt", "watermark", "showExpiry", "readerChoice", "showSender",
     "commentsEnabled", "commentsAllowPublic", "notifyOnComment", "marksEnabled", "annotationsEnabled",
     "designToolUpdatesEnabled", "viewLimit", "burnedAt", "gateFields", "gateDomains", "pageRange", "pageRangeEmpty",
     "shareUrl", "sha256", "downloadWarning",

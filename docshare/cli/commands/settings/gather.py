@@ -78,7 +78,7 @@ def _put_option(context: "Context", changes: SettingChanges, option: str, key: s
         raise Stop(stop.exit, detail, hint=_HINTS[option], code=stop.code) from None
 
 
-def _read_hide_expiry(_context: "Context", key: str, hide: bool) -> tuple[str, Any]:
+def _read_hide(_context: "Context", key: str, hide: bool) -> tuple[str, Any]:
     return key, not hide
 
 
@@ -120,7 +120,8 @@ def _read_background(_context: "Context", key: str, look: str) -> tuple[str, Any
 
 # Options whose value is not the API value, in the order of the request: each returns the key and the API value.
 _READERS: dict[str, Any] = {
-    "hide_expiry": _read_hide_expiry,
+    "hide_expiry": _read_hide,
+    "hide_sender": _read_hide,
     "pages": _read_pages,
     "expires": _read_expiry,
     "gate": _read_gate,

@@ -68,6 +68,9 @@ class SharingOptions(OptionGroup):
         _switch_option("--reader-choice/--no-reader-choice", "Let readers choose not to be measured."),
         Sets("readerChoice"),
     ] = None
+    hide_sender: Annotated[
+        Switch, _switch_option("--hide-sender/--show-sender", "Hide your name and logo."), Sets("showSender")
+    ] = None
     views: Annotated[
         int | None, typer.Option(metavar="N", help="Delete after N views (0: no limit). [Basic]"), Sets("viewLimit")
     ] = None

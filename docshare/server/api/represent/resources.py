@@ -79,6 +79,7 @@ def file_object(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | 
             "watermark": settings["watermark"],
             "showExpiry": settings["showExpiry"],
             "readerChoice": visits.is_choice_offered(settings, {}),
+            "showSender": settings["showSender"],
             "commentsEnabled": settings["commentsEnabled"],
             "commentsAllowPublic": settings["commentsAllowPublic"],
             "notifyOnComment": settings["notifyOnComment"],

@@ -1,5 +1,6 @@
 """Invite readers: a personal link for one email address."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -109,11 +110,14 @@ def _enqueue_mail(rt: Runtime, file_id: int, row: InviteRow) -> None:
         return
     # A gate hides the name of the document, so the mail does not contain it either.
     what = "a document" if sender.protected or sender.gated else f'"{sender.document}"'
+    is_shown = json.loads(sender.settings).get("showSender", True)
+    shared = f"{what[:1].upper()}{what[1:]} was shared with you"
     body = (
         f"Hello{f' {row.name}' if row.name else ''},\n\n"
-        f"{sender.owner} ({sender.email}) shares {what} with you:\n\n"
+        f"{f'{sender.owner} ({sender.email}) shares {what} with you' if is_shown else shared}:\n\n"
         f"    {rt.config.base_url}/{row.short_id}\n\n"
         "This link is personal: anyone who opens it is recorded as you, so please do not share it.\n"
         "The sender can see when it was opened and which pages were read.\n"
     )
-    mail.enqueue(rt, row.email, f"{sender.owner} shares {what} with you", body, file_id=file_id)
+    subject = f"{sender.owner} shares {what} with you" if is_shown else shared
+    mail.enqueue(rt, row.email, subject, body, file_id=file_id)

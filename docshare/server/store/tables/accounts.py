@@ -95,6 +95,12 @@ def recall_plan(store: Store, account_id: int | None) -> int | None:
     return int(found[0]) if found else None
 
 
+def find_name(store: Store, account_id: int | None) -> tuple[str, str] | None:
+    """Return the name and the email of an account, or None if the account does not exist."""
+    found = store.fetch_one("SELECT name, email FROM accounts WHERE id = ?", (account_id,))
+    return None if found is None else (str(found[0]), str(found[1]))
+
+
 def find_by_email(store: Store, email: str) -> Account | None:
     """Return the account of ``email``, in either case, or None."""
     account: Account | None = Account.select().where(Account.email == email).first(store.engine)

@@ -378,23 +378,23 @@ def list_invitees(store: Store, file_id: int) -> list[tuple[str, str | None, int
 
 
 class InviteSender(NamedTuple):
-    """The facts about a file and its owner in a mail to an invitee. ``gated``: the file asks for an email or a form."""
+    """The facts for a mail to an invitee. ``gated``: it asks for an email or a form; ``settings``: as stored."""
 
     owner: str
     email: str
     document: str
     protected: int
     gated: int
+    settings: str
 
 
 _SELECT_INVITE_SENDER = (
     "SELECT a.name, a.email, f.original_name, f.password_hash IS NOT NULL, "
-    "JSON_TRUE(f.settings, 'requireEmail') = 1 OR JSON_EXISTS(f.settings, 'gateFields') "
+    "JSON_TRUE(f.settings, 'requireEmail') = 1 OR JSON_EXISTS(f.settings, 'gateFields'), f.settings "
     "FROM files f JOIN accounts a ON a.id = f.owner_id WHERE f.id = ?"
 )
 
 
 def find_invite_sender(store: Store, file_id: int) -> InviteSender | None:
     """Return the facts of a file for a mail to an invitee, or None if the file has no owner."""
-    found = store.fetch_one(_SELECT_INVITE_SENDER, (file_id,))
-    return InviteSender._make(found) if found else None
+    return InviteSender(*found) if (found := store.fetch_one(_SELECT_INVITE_SENDER, (file_id,))) else None

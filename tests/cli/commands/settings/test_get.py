@@ -128,6 +128,7 @@ SCHEMA: list[tuple[str, str, Any, Any, str]] = [
     ("allowDownload", "boolean", None, True, "free"),
     ("showExpiry", "boolean", None, True, "free"),
     ("readerChoice", "boolean", None, None, "free"),
+    ("showSender", "boolean", None, True, "free"),
     ("requireEmail", "boolean", None, False, "pro"),
     ("notifyOnView", "boolean", None, False, "basic"),
     ("deleteAt", "datetime", None, None, "free"),
@@ -168,7 +169,7 @@ def test_the_json_schema_has_types_ranges_and_plans(
 
 def test_the_schema_lists_every_setting_and_sends_nothing(api: FakeApi, shell: Shell) -> None:
     keys = [row["key"] for row in shell("settings", "schema", "--json").json]
-    assert len(keys) == len(set(keys)) == 23 + 37  # fields of the body, and those of viewerSettings
+    assert len(keys) == len(set(keys)) == 24 + 37  # fields of the body, and those of viewerSettings
     plain = shell("settings", "schema")
     assert [line.split("\t")[0] for line in plain.lines] == keys
     assert "flip.speedMs\tinteger\t200 to 1200\t450\tbasic" in plain.lines

@@ -12,7 +12,7 @@ SHARING = {
     "mode": "viewerMode", "download": "allowDownload", "expires": "deleteAt", "hide_expiry": "showExpiry",
     "views": "viewLimit", "pages": "pageRange", "require_email": "requireEmail", "email_domain": "gateDomains",
     "notify": "notifyOnView", "watermark": "watermark", "receipt": "askReceipt", "slug": "slug",
-    "reader_choice": "readerChoice",
+    "reader_choice": "readerChoice", "hide_sender": "showSender",
 }  # fmt: skip
 OTHERS = {
     "comments": "commentsEnabled", "comments_public": "commentsAllowPublic", "notify_comments": "notifyOnComment",

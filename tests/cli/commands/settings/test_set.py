@@ -57,6 +57,8 @@ OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
     (["--download"], {"allowDownload": True}),
     (["--hide-expiry"], {"showExpiry": False}),
     (["--show-expiry"], {"showExpiry": True}),
+    (["--hide-sender"], {"showSender": False}),
+    (["--show-sender"], {"showSender": True}),
     (["--no-reader-choice"], {"readerChoice": False}),
     (["--reader-choice", "--require-email"], {"readerChoice": True, "requireEmail": True}),
     (["--expires", "10d"], {"deleteAt": "2026-10-01T14:13:20.000Z"}),

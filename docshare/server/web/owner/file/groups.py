@@ -86,7 +86,7 @@ _GROUPS = (
         "marksEnabled": "pick pages",
         "annotationsEnabled": "annotate",
     }),
-    SettingGroup("How it looks", "Random link", {"slug": _describe_slug}),
+    SettingGroup("How it looks", "Random link", {"slug": _describe_slug, "showSender": "sender not shown"}),
     SettingGroup("Notifications", "No mails", {
         "notifyOnView": "mail about each view",
         "notifyOnComment": "mail about notes",

@@ -13,6 +13,7 @@ _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "allowDownload": ("Readers may download the PDF", ""),
     "showExpiry": ("Show readers when the link ends", ""),
     "readerChoice": ("Readers may choose not to be measured", "On by default, unless the link asks who they are."),
+    "showSender": ("Show your name and logo before the document opens", "Also when the link has ended, and in mails."),
     "requireEmail": ("Ask for an email address first", "Always on while there is a form."),
     "notifyOnView": ("Mail me when somebody reads", ""),
     "deleteAt": ("The link ends on", "Date and time in UTC. Empty: never."),
