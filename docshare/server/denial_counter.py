@@ -6,14 +6,15 @@ them is a number in memory.
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from docshare.contract.limits import DENIED_COALESCE_MS, MAX_DENIED_COUNT
 
 _MAX_KEYS = 10_000  # different keys between two runs of the job, which limits the memory
 
 
-class DenialKey(NamedTuple):
+@dataclass(frozen=True)
+class DenialKey:
     """The key of a count. ``variant_id`` 0 for a link that is not a variant's; ``minute`` since 1970."""
 
     file_id: int

@@ -9,8 +9,9 @@ import os
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol, cast
+from typing import IO, Any, Protocol, cast
 
 from docshare.server.backup import durable
 from docshare.server.backup.manifest import (
@@ -30,7 +31,8 @@ _START_BYTES = 4096
 _MANIFEST_BYTES = 1 << 30  # enough for some million blobs
 
 
-class MemberStream(NamedTuple):
+@dataclass(frozen=True)
+class MemberStream:
     """A member while it is read: its content is ``size`` bytes of ``source``, to be read before the next member."""
 
     path: str

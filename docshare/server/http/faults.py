@@ -9,7 +9,7 @@ import logging
 import sqlite3
 import threading
 import time
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from docshare.contract.problems import Problem
 from docshare.server.logs import LOGGER
@@ -22,7 +22,8 @@ RETRY_AFTER_S = 30
 _LOG_INTERVAL_S = 10.0
 
 
-class HostFault(NamedTuple):
+@dataclass(frozen=True)
+class HostFault:
     """A fault: ``detail`` for everybody; ``hint`` for the operator; ``log`` the line of the log."""
 
     detail: str

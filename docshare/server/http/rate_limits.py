@@ -40,7 +40,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.storage import MovingWindowSupport, Storage
@@ -56,7 +56,8 @@ MAX_KEYS = 50_000
 _PER_INSTANCE = frozenset({"beacons", "searches"})  # policies that are never shared
 
 
-class WindowState(NamedTuple):
+@dataclass(frozen=True)
+class WindowState:
     """The state of a window: ``used`` requests, the oldest at ``oldest_ms`` (now if there is none); ``is_allowed``
     whether the current request passes."""
 

@@ -12,8 +12,8 @@ import stat
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from docshare.contract.media import DOCUMENTS
 from docshare.contract.plans import MB, PLAN_LIMITS
@@ -52,7 +52,8 @@ _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _log = logging.getLogger(__name__)
 
 
-class _ConversionFilters(NamedTuple):
+@dataclass(frozen=True)
+class _ConversionFilters:
     """The names of LibreOffice filters. They are explicit so that LibreOffice does not detect the file type itself."""
 
     read: str

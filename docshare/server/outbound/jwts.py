@@ -7,7 +7,8 @@ them again, at most once a minute, so that strangers cannot make this server sen
 import json
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from docshare.contract.limits import HOUR, MINUTE, SECOND
 from docshare.server.outbound.addresses import is_operator_allowed
@@ -38,7 +39,8 @@ class UntrustedToken(Exception):
     """The token is invalid."""
 
 
-class TrustedIssuer(NamedTuple):
+@dataclass(frozen=True)
+class TrustedIssuer:
     """A trusted issuer: ``jwks_url`` publishes its keys; the token must name ``issuer`` and ``audience``."""
 
     jwks_url: str
@@ -46,7 +48,8 @@ class TrustedIssuer(NamedTuple):
     audience: str
 
 
-class _CachedKeys(NamedTuple):
+@dataclass(frozen=True)
+class _CachedKeys:
     """The ``keys`` and when they were fetched, ms; ``tried_at``: the last attempt to fetch them."""
 
     keys: "KeySet | None"

@@ -52,7 +52,8 @@ class LinkRequirements:
     domains: tuple[str, ...] = ()
 
 
-class HeldGrant(NamedTuple):
+@dataclass(frozen=True)
+class HeldGrant:
     """Access granted to a reader: ``seal`` of the conditions at that time; ``granted_at`` in milliseconds."""
 
     kind: str

@@ -6,7 +6,8 @@ Form fields become static drawings. Scripts, other actions and attached files ar
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import pikepdf
 from pikepdf import Array, Dictionary, Name, Object, Stream, String
@@ -27,7 +28,8 @@ _MAX_ANNOTATIONS = 5_000
 _NAME_TREE_DEPTH = 30
 
 
-class InternalLink(NamedTuple):
+@dataclass(frozen=True)
+class InternalLink:
     """A link between kept pages: from annotation ``annotation`` of page ``page`` to page ``target`` (all 0-based).
     ``place`` is the rest of the destination: the view of the page."""
 

@@ -1,7 +1,8 @@
 """Find the resources that the content stream of a page or form names. Runs only inside the worker."""
 
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import pikepdf
 from pikepdf import Array, Dictionary, Name, Object
@@ -28,7 +29,8 @@ _NAMING_FILTER = " ".join([*_NAMING_OPERATORS, "BI", "ID", "EI"])
 _TEXT_OPERATORS = "Tj TJ ' \""
 
 
-class ResourceUse(NamedTuple):
+@dataclass(frozen=True)
+class ResourceUse:
     """A resource that contents name: its category in the resource dictionary, and its key there."""
 
     category: str

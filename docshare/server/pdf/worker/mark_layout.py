@@ -1,7 +1,7 @@
 """Compute the positions of watermark lines on a page, for images and for PDFs. Runs only inside the worker."""
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 SLANT_DEGREES = 40  # counterclockwise on the displayed page
 _LINES_BY_DENSITY = {"sparse": 3, "normal": 5, "dense": 8}  # over the shorter side
@@ -10,7 +10,8 @@ _MAX_TEXT_CHARS = 120
 _MAX_LINES = 60
 
 
-class MarkLayout(NamedTuple):
+@dataclass(frozen=True)
+class MarkLayout:
     """``text`` as drawn (possibly truncated), its font ``size``, the ``length`` of a line, and the ``middles`` of the
     lines relative to the center of the page, y upward. Lengths are in the units of the page."""
 

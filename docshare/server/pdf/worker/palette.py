@@ -7,7 +7,7 @@ most frequent among all samples.
 import math
 import time
 from collections import Counter, defaultdict
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -28,7 +28,8 @@ _MAX_COLOR_DISTANCE = 56.0  # closer colors count as one
 _Color = tuple[int, int, int]
 
 
-class _PlacedImage(NamedTuple):
+@dataclass(frozen=True)
+class _PlacedImage:
     """An image and the ``area`` that it covers on the page, in square points."""
 
     image: pypdfium2.PdfImage

@@ -10,9 +10,10 @@ import time
 import unicodedata
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -34,7 +35,8 @@ _WORD_GAP = 0.15  # in line heights, between two runs of one line; as in pagetex
 Span = tuple[float, float]
 
 
-class Glyph(NamedTuple):
+@dataclass(frozen=True)
+class Glyph:
     """One character on the displayed page: ``rect`` in points from the top left, ``angle`` in degrees clockwise."""
 
     text: str

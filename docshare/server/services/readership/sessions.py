@@ -7,7 +7,7 @@ ones.
 
 import json
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from docshare.contract.features import require_plan
 from docshare.contract.fields import is_uuid
@@ -24,7 +24,8 @@ from docshare.server.store.tables.sessions import SessionClassification
 from docshare.server.store.tables.sessions import SessionSummary as SessionSummary
 
 
-class BeaconRow(NamedTuple):
+@dataclass(frozen=True)
+class BeaconRow:
     """One beacon: its arrival (ms), what it claimed, and how much of that was accepted."""
 
     seq: int

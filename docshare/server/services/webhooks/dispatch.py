@@ -104,7 +104,9 @@ def _apply_result(rt: Runtime, result: AttemptResult, now: int) -> None:
     is_abandoned = wait is None and not outcome.is_delivered
     # A failure counts once per abandoned delivery, not per attempt, and not while the webhook is disabled.
     is_counted = is_abandoned and not is_disabled
-    deliveries.insert_attempt(rt.db, delivery.id, delivery.number, AttemptRow(result.at, *outcome))
+    deliveries.insert_attempt(
+        rt.db, delivery.id, delivery.number, AttemptRow(result.at, outcome.status, outcome.latency_ms, outcome.error)
+    )
     deliveries.settle(
         rt.db,
         delivery.id,

@@ -3,7 +3,8 @@
 import json
 import time
 from contextlib import suppress
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from docshare.contract import slack
 from docshare.contract.limits import SECOND
@@ -24,7 +25,8 @@ _SECRET_UNREADABLE = "The server cannot decrypt the secret of this webhook; crea
 _INTERNAL_FAILURE = "This server could not send the event."
 
 
-class AttemptOutcome(NamedTuple):
+@dataclass(frozen=True)
+class AttemptOutcome:
     """The outcome of one attempt: ``status`` of the response, 0 if there was none; ``latency_ms`` of the whole attempt;
     ``error`` is one sentence for the owner, None if the event was delivered."""
 

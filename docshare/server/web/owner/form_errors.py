@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from docshare.contract.problems import PROBLEMS, Problem
 
@@ -38,7 +37,8 @@ _PLAIN_RULES = tuple(
 )
 
 
-class FieldError(NamedTuple):
+@dataclass(frozen=True)
+class FieldError:
     """``words`` beside the control whose id is ``control``; ``label`` names it in the list above the form."""
 
     control: str

@@ -1,6 +1,6 @@
 """Descriptions of a plan and of its retention times for the account page."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from docshare.contract.limits import (
     ACTIVITY_RETENTION_MS,
@@ -38,7 +38,8 @@ _INCLUDED_FEATURES = {
 }
 
 
-class PlanDescription(NamedTuple):
+@dataclass(frozen=True)
+class PlanDescription:
     """A plan as text.
 
     ``slots``: file slots used and in total; ``share``: percentage used, 0 to 100, None without a limit; ``stored``,
@@ -54,7 +55,8 @@ class PlanDescription(NamedTuple):
     trash: str
 
 
-class RetentionRule(NamedTuple):
+@dataclass(frozen=True)
+class RetentionRule:
     """A retention time: ``what`` is kept, and how ``long``."""
 
     what: str

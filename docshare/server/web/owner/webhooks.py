@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as AnyResponse
@@ -45,7 +46,8 @@ _CONTROLS = {
 }
 
 
-class WebhookEntry(NamedTuple):
+@dataclass(frozen=True)
+class WebhookEntry:
     """A webhook as text.
 
     ``file``: the name of the only file it receives events of, or empty; ``last``: the result of its last delivery.
@@ -63,7 +65,8 @@ class WebhookEntry(NamedTuple):
     last: str
 
 
-class DeliveryEntry(NamedTuple):
+@dataclass(frozen=True)
+class DeliveryEntry:
     """A delivery as text. ``can_redeliver``: whether it can be redelivered."""
 
     id: int

@@ -5,8 +5,9 @@ import math
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -35,7 +36,8 @@ _COVERING_SUBTYPES = frozenset({
 })  # fmt: skip
 
 
-class TextObject(NamedTuple):
+@dataclass(frozen=True)
+class TextObject:
     """A text object: its ``handle``, ``box`` in points of the page, rendering ``mode``, and ``pale``, the lowest
     component of its color (255 is white)."""
 
@@ -50,7 +52,8 @@ class TextObject(NamedTuple):
         return self.mode == INVISIBLE_MODE or self.pale >= _MIN_PALE
 
 
-class OpaqueShape(NamedTuple):
+@dataclass(frozen=True)
+class OpaqueShape:
     """An opaque shape: its ``box`` in points of the page, its ``place`` in the drawing order, and whether it is an
     image (``picture``)."""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import PIL.Image
 import PIL.ImageChops
@@ -33,7 +33,8 @@ _MAX_SLUG_LETTERS = 200
 _MAX_DIFFERENT_SHARE = 0.1  # visible share of a hidden letter; boxes drawn by hand are imprecise
 
 
-class PageLetter(NamedTuple):
+@dataclass(frozen=True)
+class PageLetter:
     """One letter or digit: its ``box`` in points of the page (left, bottom, right, top), and the address ``owner`` of
     its text object."""
 

@@ -1,7 +1,8 @@
 """Visit every object of a document once, with the page that it belongs to. Runs only inside the worker."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import pikepdf
 from pikepdf import Array, Dictionary, Object, Stream
@@ -15,7 +16,8 @@ _UPWARD_KEYS = frozenset({"/Parent", "/P", "/Popup", "/IRT", "/Dest", "/B", "/St
 _PAGE_TYPES = ("/Page", "/Pages")
 
 
-class VisitedObject(NamedTuple):
+@dataclass(frozen=True)
+class VisitedObject:
     """One object: its ``value``; the ``key`` under which it was first found; its ``page`` (1-based), None for objects
     of the document; ``named``: it is a dictionary with keys chosen by the author."""
 

@@ -6,8 +6,8 @@ A setting without a group appears below "More", without a summary.
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTING_OPTIONS, SETTINGS
@@ -18,7 +18,8 @@ from docshare.server.web.owner.file.controls import VIEWER_SETTINGS, Section, bu
 Words = str | Callable[[Mapping[str, Any]], str]
 
 
-class SettingGroup(NamedTuple):
+@dataclass(frozen=True)
+class SettingGroup:
     """A group of settings: ``unchanged`` says what their defaults mean; each setting has the words for another
     value."""
 
