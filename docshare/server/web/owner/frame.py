@@ -6,7 +6,7 @@ a message above the form if the form is rendered again.
 """
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -24,11 +24,10 @@ from docshare.server.web import csrf, problem_pages, sign_in_return
 from docshare.server.web.owner.form_errors import FormErrors
 from docshare.server.web.sign_in import session_cookie
 
-_MESSAGE_PARAMETER, _SIGNATURE_PARAMETER = (
-    "done",
-    "by",
-)  # the parameters that carry the message of the form before
+# The parameters that carry the message of the form before, and the files that it moved to the trash.
+_MESSAGE_PARAMETER, _SIGNATURE_PARAMETER, _UNDO_PARAMETER = "done", "by", "undo"
 _MAX_MESSAGE_CHARS = 200
+_SEPARATOR = "."
 
 
 @dataclass(frozen=True)
@@ -87,23 +86,25 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
     """Render ``template`` (below ``templates/owner``) in the frame of all owner's pages.
 
     Parameters: ``place`` the active entry of the navigation: ``files``, ``trash``, ``webhooks`` or ``account``;
-    ``facts`` for the template, which also gets ``owner``, ``csrf_field`` and ``message`` (of the form
-    before). The ``problem`` in ``facts`` rejected a form: it is shown above the page, or beside the fields that
-    ``errors`` in ``facts`` names.
+    ``facts`` for the template, which also gets ``owner``, ``csrf_field``, and of the form before its ``message`` and
+    the files that it moved to the trash (``undo``). The ``problem`` in ``facts`` rejected a form: it is shown above
+    the page, or beside the fields that ``errors`` in ``facts`` names.
     """
     problem = facts.get("problem")
     facts.setdefault("errors", FormErrors(general=problem))
     message = request.args.get(_MESSAGE_PARAMETER, "")[:_MAX_MESSAGE_CHARS]
+    undo = request.args.get(_UNDO_PARAMETER, "")
     if not hmac.compare_digest(
-        _sign_message(owner, message), request.args.get(_SIGNATURE_PARAMETER, "").encode("utf-8", "replace")
+        _sign_message(owner, message, undo), request.args.get(_SIGNATURE_PARAMETER, "").encode("utf-8", "replace")
     ):
-        message = ""  # a forged URL must not put text on these pages
+        message = undo = ""  # a forged URL must not put text on these pages
     body = render_template(
         f"owner/{template}",
         owner=owner,
         place=place,
         csrf_field=csrf.CSRF_FIELD,
         message=message,
+        undo=undo.split(_SEPARATOR) if undo else [],
         base_url=current_runtime().config.base_url,
         forwarders=current_runtime().untrusted_proxies.list_recent(current_runtime().clock()),
         trusted=current_runtime().config.trusted_proxies,
@@ -118,22 +119,29 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
     return answer
 
 
-def redirect_with_message(path: str, words: str) -> AnyResponse:
-    """Redirect to ``path`` after a form was processed; the page there shows the message ``words``."""
+def redirect_with_message(path: str, words: str, undo: Sequence[str] = ()) -> AnyResponse:
+    """Redirect to ``path`` after a form was processed; the page there shows the message ``words``, and a button that
+    restores the files ``undo`` (short ids) from the trash."""
     owner = find_owner()
-    return redirect(path if owner is None else message_url(owner, path, words), 303)
+    return redirect(path if owner is None else message_url(owner, path, words, undo), 303)
 
 
-def message_url(owner: SignedInOwner, path: str, words: str) -> str:
-    """Return the URL of the page at ``path`` that shows the message ``words`` to ``owner``.
+def message_url(owner: SignedInOwner, path: str, words: str, undo: Sequence[str] = ()) -> str:
+    """Return the URL of the page at ``path`` that shows the message ``words`` to ``owner``; ``undo`` as above.
 
     Scripts also use it, to navigate there after a request that replaced a form.
     """
-    words = words[:_MAX_MESSAGE_CHARS]
-    query = urlencode({_MESSAGE_PARAMETER: words, _SIGNATURE_PARAMETER: _sign_message(owner, words).decode()})
+    words, kept = words[:_MAX_MESSAGE_CHARS], _SEPARATOR.join(undo)
+    query = urlencode(
+        {
+            _MESSAGE_PARAMETER: words,
+            **({_UNDO_PARAMETER: kept} if kept else {}),
+            _SIGNATURE_PARAMETER: _sign_message(owner, words, kept).decode(),
+        }
+    )
     return f"{path}{'&' if '?' in path else '?'}{query}"
 
 
-def _sign_message(owner: SignedInOwner, words: str) -> bytes:
-    """Return a signature that proves that a form of this session produced ``words``."""
-    return hmac.digest(owner.csrf.encode(), words.encode(), "sha256")[:12].hex().encode()
+def _sign_message(owner: SignedInOwner, words: str, undo: str) -> bytes:
+    """Return a signature that proves that a form of this session produced ``words`` and ``undo``."""
+    return hmac.digest(owner.csrf.encode(), f"{words}\0{undo}".encode("utf-8", "replace"), "sha256")[:12].hex().encode()
