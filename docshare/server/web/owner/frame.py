@@ -8,7 +8,7 @@ a message above the form if the form is rendered again.
 import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 from urllib.parse import urlencode
 
@@ -28,6 +28,9 @@ from docshare.server.web.sign_in import session_cookie
 _MESSAGE_PARAMETER, _SIGNATURE_PARAMETER, _UNDO_PARAMETER = "done", "by", "undo"
 _MAX_MESSAGE_CHARS = 200
 _SEPARATOR = "."
+_PASSWORD_FIELD = "password"  # noqa: S105 - a name
+_NOT_KEPT = frozenset({_PASSWORD_FIELD, csrf.CSRF_FIELD})
+_View = Callable[..., AnyResponse]
 
 
 @dataclass(frozen=True)
@@ -59,20 +62,52 @@ def owner_form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
 
     Without them the response is a 403 page and nothing is changed.
     """
+    return _wrap_form(view, None)
 
+
+def resumable_form(refill: Callable[..., AnyResponse]) -> Callable[[_View], _View]:
+    """Return a wrapper for forms like ``owner_form`` that keeps the values of a form whose session has ended.
+
+    The 403 page holds the values, except secrets, and sends them again after the sign-in. They are only filled in, by
+    ``refill(owner, problem, ...)``, which gets the other arguments of the view and renders the form with ``problem``:
+    the token of the new session confirms the change when the owner sends the form once more.
+    """
+    return partial(_wrap_form, refill=refill)
+
+
+def _wrap_form(view: _View, refill: _View | None) -> _View:
     @wraps(view)
     def handle_request(**names: Any) -> AnyResponse:
         try:
             csrf.require_same_origin()
             owner = find_owner()
+            can_resume = refill is not None and csrf.is_from_own_page()
             if owner is None:
+                if can_resume:
+                    return _keep_form()
                 raise Problem("forbidden", "You are no longer signed in.", hint="Sign in, and repeat.")
-            csrf.require_token(owner.csrf)
+            try:
+                csrf.require_token(owner.csrf)
+            except Problem:
+                if refill is None or not can_resume:
+                    raise
+                hint = "You signed in again after this form was opened. Check it, and send it again."
+                return refill(owner, Problem("forbidden", "Nothing has been saved yet.", hint=hint), **names)
             return view(owner, **names)
         except Problem as problem:
             return problem_pages.render_problem_page(problem)
 
     return handle_request
+
+
+def _keep_form() -> Response:
+    """Render the page of a form whose session has ended, with the values of the form."""
+    values = [pair for pair in request.form.items(multi=True) if pair[0] not in _NOT_KEPT]
+    has_password = bool(request.form.get(_PASSWORD_FIELD))
+    body = render_template("signed_out.html", action=request.path, values=values, has_password=has_password)
+    answer = make_response(body, 403)
+    answer.headers["Referrer-Policy"] = "same-origin"  # as for the other pages with forms
+    return answer
 
 
 def find_owner() -> SignedInOwner | None:
