@@ -94,6 +94,14 @@ def _build_selection_form(pair: OwnerAndReader) -> CookieRequest:
     return CookieRequest(pair.browser, "POST", "/files/selected", form=form)
 
 
+def _build_undo_form(pair: OwnerAndReader) -> CookieRequest:
+    made = pair.upload_file()
+    assert pair.world.pia.delete(f"/api/v1/files/{made['uuid']}").status_code == 200
+    return CookieRequest(
+        pair.browser, "POST", "/trash/restore", form={"csrf": pair.token, "file": made["shortId"], "list": ""}
+    )
+
+
 def _asset_path(pair: OwnerAndReader) -> str:
     insert_asset(pair.world, pair.uploaded_file["uuid"], "logo", _ASSET_UUID)
     return f"{_file_path(pair)}/assets/{_ASSET_UUID}/use"
@@ -102,6 +110,7 @@ def _asset_path(pair: OwnerAndReader) -> str:
 OWNER_ROUTES: dict[str, CookieRoute] = {
     "owner_library.delete": form_route(lambda pair: f"/files/{pair.upload_file()['uuid']}/delete", fate="trash"),
     "owner_selection.change": CookieRoute(SenderKind.FORM, _build_selection_form),
+    "owner_trash.undo": CookieRoute(SenderKind.FORM, _build_undo_form),
     "owner_trash.restore": form_route(lambda pair: f"{_trashed_file_path(pair)}/restore"),
     "owner_trash.delete": form_route(lambda pair: f"{_trashed_file_path(pair)}/delete"),
     "owner_device.enter": CookieRoute(SenderKind.FORM, _build_device_form),

@@ -195,7 +195,8 @@ class SegmentReader(io.RawIOBase):
         if len(self._stored) < count * _STORED_BYTES:
             self._stored = bytearray(count * _STORED_BYTES)
         stored = memoryview(self._stored)[: len(plain) + count * TAG_BYTES]
-        length = os.preadv(self.file.fileno(), [stored], HEADER_BYTES + first * _STORED_BYTES)
+        self.file.seek(HEADER_BYTES + first * _STORED_BYTES)
+        length: int = self.file.readinto(stored)  # type: ignore[attr-defined]  # every open file has it
         self._decrypt_segments(first, stored[:length], plain)
 
     def _decrypt_segments(self, first: int, stored: memoryview, plain: memoryview) -> None:

@@ -21,6 +21,12 @@ def require_same_origin() -> None:
         raise _csrf_problem()
 
 
+def is_from_own_page() -> bool:
+    """Return whether the browser names a page of this server as the sender of the current request."""
+    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    return site == "same-origin" if site is not None else origin == current_runtime().config.base_url
+
+
 def require_same_site() -> None:
     """Raise ``forbidden`` for a form that a page of another site sent; for forms that do not depend on a cookie.
 

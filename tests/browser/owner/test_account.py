@@ -157,6 +157,29 @@ def test_a_password_can_be_set_and_signing_in_redirects_to_the_requested_page(
         expect(page.get_by_text("You sign in with links.")).to_be_visible()
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_form_sent_after_the_session_ended_continues_after_signing_in(
+    browser: Browser, owner_server: ServerProcess, scripts: bool
+) -> None:
+    name = f"Ada with scripts: {scripts}"
+    with visitor(browser, java_script_enabled=scripts) as person:
+        sign_in(person.page, owner_server)
+        page = open_page(person, owner_server)
+        page.get_by_label("Name", exact=True).first.fill(name)
+        person.page.context.clear_cookies()
+        page.get_by_role("button", name="Save the name").click()
+        expect(page.get_by_role("heading", name="You are no longer signed in")).to_be_visible()
+        with page.context.expect_page() as opened:
+            page.get_by_role("link", name="Sign in in a new tab").click()
+        expect(opened.value).to_have_url(f"{owner_server.url}/login")
+        sign_in(opened.value, owner_server)
+        page.get_by_role("button", name="Continue with the form").click()
+        expect(page.get_by_role("alert")).to_contain_text("Nothing has been saved yet.")
+        expect(page.get_by_label("Name", exact=True).first).to_have_value(name)
+        page.get_by_role("button", name="Save the name").click()
+        expect(page.get_by_role("status")).to_contain_text("Your name was changed.")
+
+
 # --- webhooks --------------------------------------------------------------------------------------------------------
 
 

@@ -29,6 +29,7 @@ from docshare.server.web.owner.frame import (
     owner_page,
     redirect_with_message,
     render_owner_page,
+    resumable_form,
 )
 from docshare.server.web.owner.wording import format_size
 
@@ -52,8 +53,19 @@ def show(owner: SignedInOwner) -> AnyResponse:
     return _render_page(owner)
 
 
+def _refill(owner: SignedInOwner, problem: Problem) -> AnyResponse:
+    form, names = request.form, ("name", "email", "colleague_email", "colleague_name", "tier")
+    typed: dict[str, str | list[str]] = {name: form[name] for name in names if name in form}
+    if "restricted" in form:
+        typed |= {"restricted_name": form.get("key_name", ""), "scopes": form.getlist("scope")}
+        typed |= {name: form.get(name, "") for name in ("file", "days")}
+    elif "key_name" in form:
+        typed["key_name"] = form["key_name"]
+    return _render_page(owner, problem, {}, **typed)
+
+
 @blueprint.post("/account/name")
-@owner_form
+@resumable_form(_refill)
 def rename(owner: SignedInOwner) -> AnyResponse:
     """Change the name of the account."""
     name = request.form.get("name", "")
@@ -65,7 +77,7 @@ def rename(owner: SignedInOwner) -> AnyResponse:
 
 
 @blueprint.post("/account/email")
-@owner_form
+@resumable_form(_refill)
 def change_email(owner: SignedInOwner) -> AnyResponse:
     """Change the address of the account; with a mail server, once the link mailed to the new one was followed."""
     email = request.form.get("email", "")
@@ -79,7 +91,7 @@ def change_email(owner: SignedInOwner) -> AnyResponse:
 
 
 @blueprint.post("/account/colleagues")
-@owner_form
+@resumable_form(_refill)
 def invite_colleague(owner: SignedInOwner) -> AnyResponse:
     """Create an account for a colleague and mail an invitation, or show its link if no mail server is configured. 403
     for anybody but the owner of the instance."""
@@ -98,7 +110,7 @@ def invite_colleague(owner: SignedInOwner) -> AnyResponse:
 
 
 @blueprint.post("/account/keys")
-@owner_form
+@resumable_form(_refill)
 def create_key(owner: SignedInOwner) -> AnyResponse:
     """Create an API key: a personal one, or with chosen scopes a restricted one. Only this response shows it."""
     rt, name, scopes = current_runtime(), request.form.get("key_name", ""), request.form.getlist("scope")
@@ -146,7 +158,7 @@ def end_sessions(owner: SignedInOwner) -> AnyResponse:
 
 
 @blueprint.post("/account/password")
-@owner_form
+@resumable_form(_refill)
 def set_password(owner: SignedInOwner) -> AnyResponse:
     """Set or change the password; other browsers are signed out."""
     try:

@@ -6,9 +6,9 @@ a message above the form if the form is rendered again.
 """
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,11 +24,13 @@ from docshare.server.web import csrf, problem_pages, sign_in_return
 from docshare.server.web.owner.form_errors import FormErrors
 from docshare.server.web.sign_in import session_cookie
 
-_MESSAGE_PARAMETER, _SIGNATURE_PARAMETER = (
-    "done",
-    "by",
-)  # the parameters that carry the message of the form before
+# The parameters that carry the message of the form before, and the files that it moved to the trash.
+_MESSAGE_PARAMETER, _SIGNATURE_PARAMETER, _UNDO_PARAMETER = "done", "by", "undo"
 _MAX_MESSAGE_CHARS = 200
+_SEPARATOR = "."
+_PASSWORD_FIELD = "password"  # noqa: S105 - a name
+_NOT_KEPT = frozenset({_PASSWORD_FIELD, csrf.CSRF_FIELD})
+_View = Callable[..., AnyResponse]
 
 
 @dataclass(frozen=True)
@@ -60,20 +62,52 @@ def owner_form(view: Callable[..., AnyResponse]) -> Callable[..., AnyResponse]:
 
     Without them the response is a 403 page and nothing is changed.
     """
+    return _wrap_form(view, None)
 
+
+def resumable_form(refill: Callable[..., AnyResponse]) -> Callable[[_View], _View]:
+    """Return a wrapper for forms like ``owner_form`` that keeps the values of a form whose session has ended.
+
+    The 403 page holds the values, except secrets, and sends them again after the sign-in. They are only filled in, by
+    ``refill(owner, problem, ...)``, which gets the other arguments of the view and renders the form with ``problem``:
+    the token of the new session confirms the change when the owner sends the form once more.
+    """
+    return partial(_wrap_form, refill=refill)
+
+
+def _wrap_form(view: _View, refill: _View | None) -> _View:
     @wraps(view)
     def handle_request(**names: Any) -> AnyResponse:
         try:
             csrf.require_same_origin()
             owner = find_owner()
+            can_resume = refill is not None and csrf.is_from_own_page()
             if owner is None:
+                if can_resume:
+                    return _keep_form()
                 raise Problem("forbidden", "You are no longer signed in.", hint="Sign in, and repeat.")
-            csrf.require_token(owner.csrf)
+            try:
+                csrf.require_token(owner.csrf)
+            except Problem:
+                if refill is None or not can_resume:
+                    raise
+                hint = "You signed in again after this form was opened. Check it, and send it again."
+                return refill(owner, Problem("forbidden", "Nothing has been saved yet.", hint=hint), **names)
             return view(owner, **names)
         except Problem as problem:
             return problem_pages.render_problem_page(problem)
 
     return handle_request
+
+
+def _keep_form() -> Response:
+    """Render the page of a form whose session has ended, with the values of the form."""
+    values = [pair for pair in request.form.items(multi=True) if pair[0] not in _NOT_KEPT]
+    has_password = bool(request.form.get(_PASSWORD_FIELD))
+    body = render_template("signed_out.html", action=request.path, values=values, has_password=has_password)
+    answer = make_response(body, 403)
+    answer.headers["Referrer-Policy"] = "same-origin"  # as for the other pages with forms
+    return answer
 
 
 def find_owner() -> SignedInOwner | None:
@@ -87,23 +121,25 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
     """Render ``template`` (below ``templates/owner``) in the frame of all owner's pages.
 
     Parameters: ``place`` the active entry of the navigation: ``files``, ``trash``, ``webhooks`` or ``account``;
-    ``facts`` for the template, which also gets ``owner``, ``csrf_field`` and ``message`` (of the form
-    before). The ``problem`` in ``facts`` rejected a form: it is shown above the page, or beside the fields that
-    ``errors`` in ``facts`` names.
+    ``facts`` for the template, which also gets ``owner``, ``csrf_field``, and of the form before its ``message`` and
+    the files that it moved to the trash (``undo``). The ``problem`` in ``facts`` rejected a form: it is shown above
+    the page, or beside the fields that ``errors`` in ``facts`` names.
     """
     problem = facts.get("problem")
     facts.setdefault("errors", FormErrors(general=problem))
     message = request.args.get(_MESSAGE_PARAMETER, "")[:_MAX_MESSAGE_CHARS]
+    undo = request.args.get(_UNDO_PARAMETER, "")
     if not hmac.compare_digest(
-        _sign_message(owner, message), request.args.get(_SIGNATURE_PARAMETER, "").encode("utf-8", "replace")
+        _sign_message(owner, message, undo), request.args.get(_SIGNATURE_PARAMETER, "").encode("utf-8", "replace")
     ):
-        message = ""  # a forged URL must not put text on these pages
+        message = undo = ""  # a forged URL must not put text on these pages
     body = render_template(
         f"owner/{template}",
         owner=owner,
         place=place,
         csrf_field=csrf.CSRF_FIELD,
         message=message,
+        undo=undo.split(_SEPARATOR) if undo else [],
         base_url=current_runtime().config.base_url,
         forwarders=current_runtime().untrusted_proxies.list_recent(current_runtime().clock()),
         trusted=current_runtime().config.trusted_proxies,
@@ -118,22 +154,29 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
     return answer
 
 
-def redirect_with_message(path: str, words: str) -> AnyResponse:
-    """Redirect to ``path`` after a form was processed; the page there shows the message ``words``."""
+def redirect_with_message(path: str, words: str, undo: Sequence[str] = ()) -> AnyResponse:
+    """Redirect to ``path`` after a form was processed; the page there shows the message ``words``, and a button that
+    restores the files ``undo`` (short ids) from the trash."""
     owner = find_owner()
-    return redirect(path if owner is None else message_url(owner, path, words), 303)
+    return redirect(path if owner is None else message_url(owner, path, words, undo), 303)
 
 
-def message_url(owner: SignedInOwner, path: str, words: str) -> str:
-    """Return the URL of the page at ``path`` that shows the message ``words`` to ``owner``.
+def message_url(owner: SignedInOwner, path: str, words: str, undo: Sequence[str] = ()) -> str:
+    """Return the URL of the page at ``path`` that shows the message ``words`` to ``owner``; ``undo`` as above.
 
     Scripts also use it, to navigate there after a request that replaced a form.
     """
-    words = words[:_MAX_MESSAGE_CHARS]
-    query = urlencode({_MESSAGE_PARAMETER: words, _SIGNATURE_PARAMETER: _sign_message(owner, words).decode()})
+    words, kept = words[:_MAX_MESSAGE_CHARS], _SEPARATOR.join(undo)
+    query = urlencode(
+        {
+            _MESSAGE_PARAMETER: words,
+            **({_UNDO_PARAMETER: kept} if kept else {}),
+            _SIGNATURE_PARAMETER: _sign_message(owner, words, kept).decode(),
+        }
+    )
     return f"{path}{'&' if '?' in path else '?'}{query}"
 
 
-def _sign_message(owner: SignedInOwner, words: str) -> bytes:
-    """Return a signature that proves that a form of this session produced ``words``."""
-    return hmac.digest(owner.csrf.encode(), words.encode(), "sha256")[:12].hex().encode()
+def _sign_message(owner: SignedInOwner, words: str, undo: str) -> bytes:
+    """Return a signature that proves that a form of this session produced ``words`` and ``undo``."""
+    return hmac.digest(owner.csrf.encode(), f"{words}\0{undo}".encode("utf-8", "replace"), "sha256")[:12].hex().encode()

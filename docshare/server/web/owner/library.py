@@ -128,7 +128,7 @@ def ask(owner: SignedInOwner, name: str) -> AnyResponse:
 @owner_form
 def delete(owner: SignedInOwner, name: str) -> AnyResponse:
     """Delete a file as the confirmation page announced: ``fate`` is ``trash`` or ``gone``. Raises ``not_found``."""
-    files.get_owned(current_runtime(), owner.caller, name)
+    row = files.get_owned(current_runtime(), owner.caller, name)
     fate = request.form.get("fate")
     if fate not in ("trash", "gone"):
         raise Problem("bad_request", "fate must be trash or gone.")
@@ -139,7 +139,8 @@ def delete(owner: SignedInOwner, name: str) -> AnyResponse:
     place = files.delete(current_runtime(), owner.caller, name, purge=fate == "gone")
     if place is None:
         return redirect_with_message("/files", "The file was permanently deleted.")
-    return redirect_with_message("/files", f"The file is in the trash until {format_date(place.purge_at)}.")
+    words = f"The file is in the trash until {format_date(place.purge_at)}."
+    return redirect_with_message("/files", words, [row.short_id])
 
 
 def _render_confirmation(

@@ -1,7 +1,7 @@
 """Actions on several files of the library: delete, end the links, export as CSV."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl, urlencode
 
 from flask import Blueprint, request
@@ -18,7 +18,8 @@ from docshare.server.services.files.library import LibraryEntry
 from docshare.server.web.owner.cards import build_card
 from docshare.server.web.owner.frame import SignedInOwner, owner_form, redirect_with_message, render_owner_page
 
-_MAX_FILES = 200
+MAX_SELECTED = 200
+_REASONS = {"not_found": "already gone", "gone": "already ended"}
 _LIST_PARAMETERS = ("q", "state", "sort", "page")
 _CSV_HEADER = (
     "name", "link", "state", "pages", "bytes", "views", "viewsThisWeek", "createdAt", "expiresAt", "lastReadAt", "uuid"
@@ -33,10 +34,10 @@ def change(owner: SignedInOwner) -> AnyResponse:
     """Apply ``action`` to every ``file`` of the form: ``export``, ``trash``, or after a confirmation ``purge`` or
     ``expire``. A file that is gone does not stop the others. Raises ``bad_request``."""
     chosen = list(dict.fromkeys(request.form.getlist("file")))
-    if not all(map(is_uuid, chosen)) or len(chosen) > _MAX_FILES:
-        raise Problem("bad_request", f"file must be the UUID of a file, at most {_MAX_FILES} times.")
+    if not all(map(is_uuid, chosen)) or len(chosen) > MAX_SELECTED:
+        raise Problem("bad_request", f"file must be the UUID of a file, at most {MAX_SELECTED} times.")
     if not chosen:
-        return redirect_with_message(_list_path(), "No file was selected.")
+        return redirect_with_message(list_path(), "No file was selected.")
     action = request.form.get("action")
     until = library.trash_expiry(current_runtime(), owner.caller.plan)
     if action == "trash" and until is None:
@@ -44,30 +45,36 @@ def change(owner: SignedInOwner) -> AnyResponse:
     if action == "export":
         return _export(owner, chosen)
     if action == "trash":
+        moved: list[str] = []
         done = f"moved to the trash until {format_date(until or 0)}"
-        return _apply(chosen, "file", done, lambda uuid: _delete(owner, uuid, purge=False))
+        words = apply(chosen, "file", done, lambda uuid: moved.append(_delete(owner, uuid, purge=False)))
+        return redirect_with_message(list_path(), words, moved)
     if action not in ("purge", "expire"):
         raise Problem("bad_request", "action must be export, trash, purge or expire.")
     if request.form.get("confirmed") != "on":
         entries = library.list_selected(current_runtime(), owner.caller, chosen)
         names = [(entry.row.uuid, entry.row.original_name) for entry in entries]
-        back = _list_path()
+        back = list_path()
         return render_owner_page(owner, "selected.html", "files", action=action, names=names, back=back)
     if action == "purge":
-        return _apply(chosen, "file", "permanently deleted", lambda uuid: _delete(owner, uuid, purge=True))
-    return _apply(chosen, "link", "ended", lambda uuid: _expire(owner, uuid))
+        words = apply(chosen, "file", "permanently deleted", lambda uuid: _delete(owner, uuid, purge=True))
+    else:
+        words = apply(chosen, "link", "ended", lambda uuid: _expire(owner, uuid))
+    return redirect_with_message(list_path(), words)
 
 
-def _list_path() -> str:
+def list_path() -> str:
     """Return the path of the list from which the form came, with its search; other parameters are dropped."""
     given = dict(parse_qsl(request.form.get("list", "")))
     kept = {name: given[name] for name in _LIST_PARAMETERS if given.get(name)}
     return f"/files?{urlencode(kept)}" if kept else "/files"
 
 
-def _delete(owner: SignedInOwner, uuid: str, *, purge: bool) -> None:
-    files.get_owned(current_runtime(), owner.caller, uuid)  # deleting a file in the trash again would purge it
+def _delete(owner: SignedInOwner, uuid: str, *, purge: bool) -> str:
+    """Delete a file, and return its short id."""
+    row = files.get_owned(current_runtime(), owner.caller, uuid)  # deleting a file in the trash again would purge it
     files.delete(current_runtime(), owner.caller, uuid, purge=purge)
+    return row.short_id
 
 
 def _expire(owner: SignedInOwner, uuid: str) -> None:
@@ -75,20 +82,22 @@ def _expire(owner: SignedInOwner, uuid: str) -> None:
     settings.change_settings(rt, owner.caller, uuid, {"deleteAt": format_instant(rt.clock())})
 
 
-def _apply(chosen: list[str], noun: str, done: str, act: Callable[[str], None]) -> AnyResponse:
-    """Apply ``act`` to every chosen file, and report how many (a ``noun``) were ``done`` and what happened to the
-    others."""
+def apply(
+    chosen: list[str], noun: str, done: str, act: Callable[[str], object], reasons: Mapping[str, str] = _REASONS
+) -> str:
+    """Apply ``act`` to every chosen file, and return how many (a ``noun``) were ``done`` and what happened to the
+    others; ``reasons`` by the code of the problem."""
     counts: Counter[str] = Counter()
     for uuid in chosen:
         try:
             act(uuid)
         except Problem as problem:
-            counts[{"not_found": "already gone", "gone": "already ended"}.get(problem.code, problem.detail)] += 1
+            counts[reasons.get(problem.code, problem.detail)] += 1
         else:
             counts[done] += 1
     parts = [f"{format_plural(counts.pop(done, 0), noun)} {done}"]
     parts += [f"{count} {'was' if count == 1 else 'were'} {why}" for why, count in counts.items()]
-    return redirect_with_message(_list_path(), f"{', '.join(parts)}.")
+    return f"{', '.join(parts)}."
 
 
 def _export(owner: SignedInOwner, chosen: list[str]) -> AnyResponse:

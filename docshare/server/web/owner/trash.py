@@ -1,8 +1,9 @@
 """The trash: list, restore, delete permanently."""
 
-from flask import Blueprint
+from flask import Blueprint, request
 from werkzeug.wrappers import Response as AnyResponse
 
+from docshare.contract.fields import is_short_id
 from docshare.contract.plans import DAY, PLAN_LIMITS
 from docshare.contract.problems import Problem
 from docshare.report.words import format_date, format_plural
@@ -19,6 +20,9 @@ from docshare.server.web.owner.frame import (
     render_owner_page,
 )
 from docshare.server.web.owner.paging import build_page_links, read_page_number
+from docshare.server.web.owner.selection import MAX_SELECTED, apply, list_path
+
+_REASONS = {"not_found": "not in the trash", "forbidden": "kept in the trash: all file slots of your plan are used"}
 
 blueprint = Blueprint("owner_trash", __name__)
 
@@ -28,6 +32,20 @@ blueprint = Blueprint("owner_trash", __name__)
 def show(owner: SignedInOwner) -> AnyResponse:
     """Show the files that can be restored, with their deadlines."""
     return _render_page(owner)
+
+
+@blueprint.post("/trash/restore")
+@owner_form
+def undo(owner: SignedInOwner) -> AnyResponse:
+    """Restore every ``file`` of the form (short ids), and return to the list from which they were deleted. A file that
+    cannot be restored does not stop the others. Raises ``bad_request``."""
+    chosen = list(dict.fromkeys(request.form.getlist("file")))
+    if not chosen or len(chosen) > MAX_SELECTED or not all(map(is_short_id, chosen)):
+        raise Problem("bad_request", f"file must be the short id of a file, 1 to {MAX_SELECTED} times.")
+    words = apply(
+        chosen, "file", "restored", lambda name: trash.restore(current_runtime(), owner.caller, name), _REASONS
+    )
+    return redirect_with_message(list_path(), words)
 
 
 @blueprint.post("/trash/<name>/restore")

@@ -33,7 +33,7 @@ from docshare.server.web.owner.file.file_page import (
     required_tier,
 )
 from docshare.server.web.owner.form_errors import locate_errors
-from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
+from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message, resumable_form
 
 _PRESET_FIELD = "preset"
 _IMAGE_KINDS = ("logo", "background")
@@ -69,8 +69,16 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
     return _render_page(owner, owned, _build_form(owner, owned))
 
 
+def _refill(owner: SignedInOwner, problem: Problem, name: str) -> AnyResponse:
+    owned, sent = find_owned_file(owner, name), read_form()
+    shown = changes.read_changes(sent, owned.file, owner.caller.plan).shown
+    form = _build_form(owner, owned)
+    form = form if shown is None else controls.fill_submitted(form, sent)
+    return _render_page(owner, owned, form, shown=shown, problems=[problem])
+
+
 @blueprint.post("/files/<name>/looks")
-@owner_form
+@resumable_form(_refill)
 def change(owner: SignedInOwner, name: str) -> AnyResponse:
     """Store the appearance changed in the form. Raises ``not_found``; other problems are shown at their field."""
     owned, sent = find_owned_file(owner, name), read_form()

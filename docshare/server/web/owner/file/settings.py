@@ -15,7 +15,7 @@ from docshare.server.web.owner.file import changes, controls, groups
 from docshare.server.web.owner.file.controls import Section
 from docshare.server.web.owner.file.file_page import OwnedFile, file_path, find_owned_file, read_form, render_file_page
 from docshare.server.web.owner.form_errors import locate_errors
-from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
+from docshare.server.web.owner.frame import SignedInOwner, owner_page, redirect_with_message, resumable_form
 
 blueprint = Blueprint("owner_file_settings", __name__)
 
@@ -28,8 +28,14 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
     return _render_page(owner, owned, _build_form(owner, owned))
 
 
+def _refill(owner: SignedInOwner, problem: Problem, name: str) -> AnyResponse:
+    owned, sent = find_owned_file(owner, name), read_form()
+    shown = changes.read_changes(sent, owned.file, owner.caller.plan).shown
+    return _render_rejected(owner, owned, sent, shown, [problem])
+
+
 @blueprint.post("/files/<name>/settings")
-@owner_form
+@resumable_form(_refill)
 def change(owner: SignedInOwner, name: str) -> AnyResponse:
     """Store the settings changed in the form. Raises ``not_found``; other problems are shown in the form."""
     owned, sent = find_owned_file(owner, name), read_form()

@@ -98,7 +98,7 @@ class Preview {
     } catch (error) {
       if (error.name === "AbortError") return;
       const isSignedOut = error.message === "403";
-      this.announce(isSignedOut ? "You are no longer signed in. Load this page again." : "The server did not answer.");
+      this.announce(isSignedOut ? "You are no longer signed in. Save to sign in again without losing your changes." : "The server did not answer.");
     }
   }
 
