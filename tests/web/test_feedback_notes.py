@@ -337,7 +337,7 @@ def test_a_rejected_note_creates_no_event_and_no_email(
 def test_notes_per_reader_and_per_document_are_limited(
     world: World, ann: FeedbackClient, bob: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert FEEDBACK_QUOTAS["notes"] == (200, 5_000)
+    assert FEEDBACK_QUOTAS["notes"] == FeedbackQuota(200, 5_000)
     monkeypatch.setitem(FEEDBACK_QUOTAS, "notes", FeedbackQuota(2, 3))
     ann.leave_note(), ann.leave_note(), bob.leave_note()
     refusals = []

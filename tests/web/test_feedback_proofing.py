@@ -175,7 +175,7 @@ def test_readers_can_delete_only_their_own_annotations(world: World, ann: Feedba
 def test_annotations_per_reader_and_per_document_are_limited(
     world: World, ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert FEEDBACK_QUOTAS["annotations"] == (500, 5_000)
+    assert FEEDBACK_QUOTAS["annotations"] == FeedbackQuota(500, 5_000)
     monkeypatch.setitem(FEEDBACK_QUOTAS, "annotations", FeedbackQuota(2, 3))
     bob = FeedbackClient(world, ann.name)
     ann.annotate(), ann.annotate(), bob.annotate()
