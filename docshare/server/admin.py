@@ -166,7 +166,9 @@ COMMANDS: dict[str, AdminCommand] = {
     "owner": AdminCommand(lambda runtime, args: accounts.describe(accounts.get_owner(runtime))),
     "invite": AdminCommand(_create_invite, required_arguments=("file", "email")),
     "outbox list": AdminCommand(lambda runtime, args: mail.list_outbox(runtime)),
-    "outbox show": AdminCommand(lambda runtime, args: mail.show(runtime, args["uuid"]), required_arguments=("uuid",)),
+    "outbox show": AdminCommand(
+        lambda runtime, args: mail.show(runtime, args["uuid"], invites.find_mail_logo), required_arguments=("uuid",)
+    ),
     "deliveries list": AdminCommand(_list_deliveries),
     "deliveries show": AdminCommand(_show_delivery, required_arguments=("id",)),
     "deliveries retry": AdminCommand(_retry_delivery, required_arguments=("id",)),

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import invitations
 from tests.browser.conftest import ShareDocument
-from tests.support.axe import find_landmark_violations, find_serious_violations
+from tests.support.axe import find_violations
 from tests.support.browser import visitor
 from tests.support.cast import Person, World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
@@ -33,7 +33,7 @@ MODES = ("standard", "flipbook", "swipe", "magazine")
 def test_the_checker_detects_violations(browser: Browser) -> None:
     page = browser.new_page()
     page.set_content("<html lang=en><title>t</title><main><h1>t</h1><img src=x><button></button></main>")
-    found = find_serious_violations(page)
+    found = find_violations(page)
     page.close()
     assert {line.split(":")[0] for line in found} == {"image-alt", "button-name"}
 
@@ -44,14 +44,14 @@ def test_a_share_page_has_no_serious_violation(
 ) -> None:
     with visitor(browser, **options) as person:
         page = person.open(share(simple_pdf(pages=3, size=A4)))
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
 
 
 @pytest.mark.parametrize("path", ["/", "/abcdefghijkl", "/login", "/login/forgot"])
 def test_the_other_pages_have_no_serious_violation(browser: Browser, server: ServerProcess, path: str) -> None:
     with visitor(browser) as person:
         person.page.goto(server.url + path)
-        assert find_serious_violations(person.page) == []
+        assert find_violations(person.page) == []
 
 
 def sign_in_at(world: World, url: str, page: Page) -> None:
@@ -70,7 +70,7 @@ def test_the_page_of_an_invitation_has_no_serious_violation(
     with serve_world(world) as url, visitor(browser, **options) as person:
         person.page.goto(url + urlsplit(link).path)
         person.page.locator("input[type=password]").wait_for()
-        assert find_serious_violations(person.page) == []
+        assert find_violations(person.page) == []
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
@@ -84,20 +84,20 @@ def test_the_pages_of_a_device_login_have_no_serious_violation(
         page = person.page
         page.goto(f"{url}/device")
         page.get_by_role("heading", name="Sign in first").wait_for()
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
         sign_in_at(world, url, page)
         page.goto(f"{url}/device")
         page.get_by_label("Code").fill("wrong")
         page.get_by_role("button", name="Continue").click()
         page.get_by_role("alert").wait_for()
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
         page.get_by_label("Code").fill(code)
         page.get_by_role("button", name="Continue").click()
         page.get_by_role("button", name="Allow").wait_for()
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
         page.get_by_role("button", name="Allow").click()
         page.get_by_role("heading", name="Access allowed").wait_for()
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
 
 
 class FullDocument:
@@ -136,17 +136,17 @@ def test_each_mode_with_all_features_and_open_panels_has_no_serious_violation(
     with visitor(browser, **options) as person:
         page = person.open(url)
         page.locator(".hotspot").first.wait_for()
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
         leave_everything(page)
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
         for opener, panel in (("#notes-open", "#notes"), ("#receipt-open", "#receipt")):
             page.locator(opener).click()
             page.locator(panel).wait_for()
-            assert find_serious_violations(page) == [], panel
+            assert find_violations(page) == [], panel
             page.keyboard.press("Escape")
             page.locator(panel).wait_for(state="hidden")
         page.keyboard.press("f")
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -157,10 +157,10 @@ def test_everything_in_the_viewer_is_in_a_landmark_with_a_name_of_its_own(
     with visitor(browser) as person:
         page = person.open(url)
         page.locator(".hotspot").first.wait_for()
-        assert find_landmark_violations(page) == []
+        assert find_violations(page) == []
         page.locator("#notes-open").click()
         page.locator("#notes").wait_for()
-        assert find_landmark_violations(page) == []
+        assert find_violations(page) == []
 
 
 def leave_everything(page: Page) -> None:
@@ -176,7 +176,7 @@ def leave_everything(page: Page) -> None:
     page.locator("#annotate-page").click()
     page.keyboard.press("Enter")
     page.locator("#annotation-form").wait_for()
-    assert find_serious_violations(page) == []
+    assert find_violations(page) == []
     page.locator("#annotation-note").fill("Larger, please.")
     page.get_by_role("button", name="Save").click()
     page.locator(".annotation").wait_for()
@@ -199,7 +199,7 @@ def test_each_look_has_no_serious_violation(
     with visitor(browser, **options) as person:
         page = person.open(url)
         page.locator("#expiry").wait_for()
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
 
 
 PASSWORD, FORM, ADDRESS, VIEW = (
@@ -219,11 +219,11 @@ def test_each_combination_of_gates_has_no_serious_violation(
     proof = FeedbackDocument(server, **{key: value for gate in gates for key, value in gate.items()})
     with visitor(browser) as person:
         person.page.goto(proof.url)
-        assert find_serious_violations(person.page) == []
+        assert find_violations(person.page) == []
         person.page.evaluate("document.querySelector('form.gate').noValidate = true")
         person.page.get_by_role("button", name="Open document").click()
         person.page.locator("[aria-invalid]").first.wait_for()
-        assert find_serious_violations(person.page) == []
+        assert find_violations(person.page) == []
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
@@ -240,11 +240,11 @@ def test_pages_of_ended_links_have_no_serious_violation(
             update_file_row(world, made["uuid"], **ended)
             person.page.goto(f"{url}/{made['shortId']}")
             person.page.get_by_role("heading", name=words).wait_for()
-            assert find_serious_violations(person.page) == []
+            assert find_violations(person.page) == []
         for number in range(world.rt.config.address_limit + 1):
             person.page.goto(f"{url}/{number:012d}")
         person.page.get_by_role("heading", name="A little too fast").wait_for()
-        assert find_serious_violations(person.page) == []
+        assert find_violations(person.page) == []
 
 
 @pytest.mark.parametrize("read", [False, True], ids=["empty", "read"])
@@ -265,4 +265,4 @@ def test_the_report_of_each_plan_has_no_serious_violation(
         somebody.context.add_cookies([{"name": "docshare_session", "value": cookie.value, "url": url}])
         somebody.page.goto(f"{url}/readership/{made['uuid']}")
         somebody.page.locator("#report").wait_for()
-        assert find_serious_violations(somebody.page) == []
+        assert find_violations(somebody.page) == []

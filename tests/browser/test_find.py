@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Route
 
 from tests.browser.conftest import ShareDocument
 from tests.support import pdfs
-from tests.support.axe import find_serious_violations
+from tests.support.axe import find_violations
 from tests.support.browser import Visitor, wait_for_count, wait_for_page
 
 PAGES = 1_000
@@ -110,12 +110,12 @@ def test_the_panel_has_no_accessibility_violations(desktop_visitor: Visitor, lon
     find_text(page, "needle")
     wait_for_count(page, "1 of 3")
     wait_for_current(page, 3)
-    assert find_serious_violations(page) == []
+    assert find_violations(page) == []
     page.locator("#find-words").fill("Page")
     wait_for_count(page, "3 of 998")
     assert page.locator("#find-note").inner_text() == "The first 200 results are listed."
     assert page.locator("#find-results li").count() == 200
-    assert find_serious_violations(page) == []
+    assert find_violations(page) == []
 
 
 def test_a_search_in_several_requests_is_one_list(desktop_visitor: Visitor, long: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.axe import find_serious_violations
+from tests.support.axe import find_violations
 from tests.support.browser import PHONE, visitor
 from tests.support.pdfs import simple_pdf
 from tests.support.server_process import ServerProcess, run_server
@@ -132,10 +132,10 @@ def test_the_page_fits_the_window_and_has_no_serious_violation(
 ) -> None:
     with visitor(browser, **options) as person:
         person.page.goto(anonymous_server.url)
-        assert find_serious_violations(person.page) == []
+        assert find_violations(person.page) == []
         choose_file(person.page, simple_pdf(pages=1))
         expect(person.page.locator("#done")).to_be_visible()
-        assert find_serious_violations(person.page) == []
+        assert find_violations(person.page) == []
         assert person.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
 from tests.browser.conftest import ShareDocument
-from tests.support.axe import find_serious_violations
+from tests.support.axe import find_violations
 from tests.support.browser import RequestGate, Visitor, intercept_requests, visitor
 from tests.support.paged_viewer import PublishInMode, wait_for_rest
 from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf, simple_pdf
@@ -126,7 +126,7 @@ def test_the_dialog_shows_the_progress_and_escape_cancels(printing_visitor: Visi
     expect(dialog).to_contain_text("Loading 24 pages...")
     expect(dialog.locator(".print-count")).to_have_text("19 of 24")
     assert dialog.get_by_role("progressbar").evaluate("bar => [bar.value, bar.max]") == [19, 24]
-    assert find_serious_violations(page) == []
+    assert find_violations(page) == []
     page.keyboard.press("Escape")
     expect(page.locator(".print-sheets, .print-dialog")).to_have_count(0)
     gate.open()
@@ -153,7 +153,7 @@ def test_a_long_document_is_printed_in_ranges_or_downloaded(printing_visitor: Vi
     page.keyboard.press("Control+p")
     dialog = page.get_by_role("dialog", name="Print")
     expect(dialog).to_contain_text("This document has 120 pages. Up to 100 can be printed at a time.")
-    assert find_serious_violations(page) == []
+    assert find_violations(page) == []
     dialog.get_by_label("to", exact=True).fill("120")
     dialog.get_by_role("button", name="Print").click()
     expect(dialog.get_by_role("alert")).to_have_text("Choose at most 100 pages.")

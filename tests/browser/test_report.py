@@ -16,7 +16,7 @@ from docshare.report import ReportInput
 from docshare.report.standalone import render_standalone
 from docshare.server.services.readership import viewing
 from tests.support import reports
-from tests.support.axe import find_serious_violations
+from tests.support.axe import find_violations
 from tests.support.browser import DESKTOP, PHONE, SCREENSHOT_DIR, is_within_window, save_screenshot, visitor
 from tests.support.cast import World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient
@@ -98,7 +98,7 @@ def test_the_page_fits_and_has_no_serious_violation(
         save_screenshot(page, f"page-{name}")
         assert page.locator(".leaf img").count() == 12
         assert is_within_window(page)
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
 
 
 @pytest.mark.parametrize(("size", "name"), WINDOWS, ids=NAMES)
@@ -111,7 +111,7 @@ def test_the_standalone_file_fits_and_has_no_serious_violation(
         person.page.goto(target.as_uri())
         save_screenshot(person.page, f"file-{name}")
         assert is_within_window(person.page)
-        assert find_serious_violations(person.page) == []
+        assert find_violations(person.page) == []
         assert person.complaints == []
         assert person.list_origins() == {"file://"}
 
@@ -130,7 +130,7 @@ def test_reports_of_other_plans_and_without_readers_have_no_serious_violation(
     with visitor(browser) as person:
         person.page.goto(target.as_uri())
         save_screenshot(person.page, f"file-{tier.replace(' ', '-')}")
-        assert find_serious_violations(person.page) == []
+        assert find_violations(person.page) == []
 
 
 def test_the_page_is_complete_without_scripts(browser: Browser, report_document: ReportDocument) -> None:
@@ -185,7 +185,7 @@ def test_a_session_opens_page_by_page_and_leads_back(
         save_screenshot(page, f"session-{name}")
         assert page.locator(".strip .tipped").count() == 12
         assert is_within_window(page)
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
         page.get_by_role("link", name="Report").click()
         assert page.url == report_document.report_url
 
@@ -203,7 +203,7 @@ def test_the_sessions_that_were_not_counted_are_visible_on_a_phone(
         save_screenshot(page, "uncounted-phone")
         assert section.get_by_role("link", name="opened, but not touched").is_visible()
         assert is_within_window(page)
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
 
 
 def test_a_session_opens_without_scripts(browser: Browser, report_document: ReportDocument) -> None:

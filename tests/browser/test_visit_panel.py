@@ -7,7 +7,7 @@ import requests
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import ShareDocument
-from tests.support.axe import find_serious_violations
+from tests.support.axe import find_violations
 from tests.support.browser import PHONE, Visitor, visitor
 from tests.support.pdfs import simple_pdf
 from tests.support.polling import wait_until
@@ -47,7 +47,7 @@ def test_a_reader_sees_the_record_and_declines(server: ServerProcess, link: str,
         ["Since", "Time read", "Pages", "Device", "Country", "Opened by", "Came from", "Reader"]
     )
     expect(panel.locator("dd").nth(3)).to_have_text("Desktop, Chrome")
-    assert find_serious_violations(page) == []
+    assert find_violations(page) == []
     panel.get_by_role("button", name="Do not measure this visit").click()
     expect(panel).to_contain_text("This visit is not measured.")
     assert get_file(server, link)["viewCount"] == 0

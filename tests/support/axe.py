@@ -19,18 +19,6 @@ def find_violations(page: Page | Frame) -> list[str]:
     return [_format_violation(rule) for rule in _run(page)]
 
 
-def find_serious_violations(page: Page | Frame) -> list[str]:
-    """Return the serious and critical violations on the idle ``page``, as ``find_violations``."""
-    return [_format_violation(rule) for rule in _run(page) if rule["impact"] in ("serious", "critical")]
-
-
-def find_landmark_violations(page: Page) -> list[str]:
-    """Return where the idle ``page`` has content outside of landmarks, or landmarks that are not unique."""
-    return [
-        _format_violation(rule) for rule in _run(page) if rule["id"] == "region" or rule["id"].startswith("landmark-")
-    ]
-
-
 def _run(page: Page | Frame) -> list[dict[str, Any]]:
     page.evaluate(_WAIT_FOR_REST)
     page.evaluate(f"() => {{ {_SOURCE} }}")

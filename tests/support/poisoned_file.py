@@ -77,7 +77,9 @@ class PoisonedFile:
         db = self._world.rt.db
         with db.write():
             db.execute(f"UPDATE files SET {names} WHERE id = ?", (*values.values(), self._number))
-            db.execute("UPDATE accounts SET email = ?, name = ? WHERE uuid = ?", (text, text, self._world.pia.uuid))
+            # Not the part before the "@", which would not be shown as the name of the sender.
+            names_of_owner = (text, f"{text} Ltd", self._world.pia.uuid)
+            db.execute("UPDATE accounts SET email = ?, name = ? WHERE uuid = ?", names_of_owner)
 
     def set_gate(self, texts: Iterable[str], name: str) -> None:
         """Require a password and a form whose keys and labels are ``texts``; ``name``: the name of the file."""

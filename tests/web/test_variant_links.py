@@ -89,8 +89,8 @@ def visit_everything(world: World, name: str, asset_id: str) -> Iterator[tuple[s
                 answer = get_path(world, f"{reader.facts['base']}/{path}?v={mark}")
                 assert answer.status_code == 200
                 yield "GET", f"{reader.facts['base']}/{path}", get_visible_bytes(answer)
-    resources = (f"/{name}/assets/{asset_id}", f"/{name}/style.css", f"/{name}/search?v={mark}&q=page",
-                 f"/{name}/outline.json?v={mark}", f"/{name}/logo")  # fmt: skip
+    resources = (f"/{name}/assets/{asset_id}", f"/{name}/logo", f"/{name}/style.css", f"/{name}/search?v={mark}&q=page",
+                 f"/{name}/outline.json?v={mark}")  # fmt: skip
     for address in (*resources, f"/api/files/{name}/metadata"):
         answer = get_path(world, address)
         assert answer.status_code == 200
@@ -134,8 +134,8 @@ def test_a_reader_of_a_variant_never_learns_the_canonical_link(
         f"/api/v1/files/{uploaded_file['uuid']}/assets",
         data={"file": (io.BytesIO(make_picture()), "a.png"), "kind": "logo"},
     ).get_json()
-    logo = {"viewerSettings": {"logo": {"assetId": asset["assetId"]}}}
-    put_settings(world, uploaded_file, **ALL_FEEDBACK_SETTINGS, **logo)
+    looks = {"logo": {"assetId": asset["assetId"]}}
+    put_settings(world, uploaded_file, **ALL_FEEDBACK_SETTINGS, viewerSettings=looks)
     hotspots.add(world.rt, uploaded_file["uuid"], {"page": "1", "rect": "0,0,1,1", "link": "https://example.com"})
     FeedbackClient(world, uploaded_file["shortId"]).leave_note("said on the canonical link", public=True)
     secrets = [

@@ -161,8 +161,8 @@ def test_emails_are_deleted_after_30_days(make: Callable[..., World]) -> None:
 
 
 def test_emails_are_sent_by_a_separate_thread(world: World) -> None:
-    assert [job.run for job in jobs.MAIL_JOBS] == [mail.send_due]
-    assert mail.send_due not in [job.run for job in jobs.JOBS]
+    assert [job.run for job in jobs.MAIL_JOBS] == [jobs.send_mails]
+    assert jobs.send_mails not in [job.run for job in jobs.JOBS]
     assert mail.delete_expired in [job.run for job in jobs.JOBS]
 
 

@@ -22,6 +22,7 @@ _HTML_TEMPLATE = """<!doctype html>
 :root {{ color-scheme: light dark; supported-color-schemes: light dark; }}
 body {{ font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 38em; padding: 1.5em; }}
 .apart {{ border-left: 3px solid #8888; margin-left: 0; padding-left: 1em; overflow-wrap: anywhere; }}
+.above {{ max-height: 56px; max-width: 240px; }}
 a {{ color: #0b57d0; overflow-wrap: anywhere; }}
 @media (prefers-color-scheme: dark) {{ a {{ color: #8ab4f8; }} }}
 </style>
@@ -52,13 +53,14 @@ def sanitize_header(text: str) -> str:
     return line if len(line) <= _SUBJECT_CHARS else line[: _SUBJECT_CHARS - 1] + "\u2026"
 
 
-def render_html(title: str, text: str, base_url: str) -> str:
+def render_html(title: str, text: str, base_url: str, image_id: str = "") -> str:
     """Return ``text`` as an HTML document: light or dark as the reader prefers, without external resources.
 
     Parameters: ``base_url`` of this server. Only addresses that begin with it become links, because the rest of the
-    text may come from readers. Indented lines are set off.
+    text may come from readers. Indented lines are set off. ``image_id``: Content-ID of the image above the text.
     """
-    parts = [_render_block(part, base_url) for part in re.split(r"\n{2,}", text.strip("\n"))]
+    above = [f'<p><img src="cid:{image_id}" alt="" class="above"></p>'] if image_id else []
+    parts = above + [_render_block(part, base_url) for part in re.split(r"\n{2,}", text.strip("\n"))]
     return _HTML_TEMPLATE.format(title=escape(title), body="\n".join(parts))
 
 

@@ -11,7 +11,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import keys
 from docshare.server.services.events import activity_feed, listeners
 from docshare.server.services.files import burn, removals, tokens
-from docshare.server.services.links import denials
+from docshare.server.services.links import denials, invites
 from docshare.server.services.oauth import grants
 from docshare.server.services.operations import encryption, idle, mail, sweeps, worker_metrics
 from docshare.server.services.readership import viewing
@@ -64,8 +64,15 @@ JOBS: tuple[Job, ...] = (
     Job("delete old events", 3600, activity_feed.delete_expired),
     Job("delete expired grants", 3600, grants.delete_expired),
 )
+
+
+def send_mails(rt: Runtime) -> int:
+    """Send the mails that are due, invitations with the logo of their sender; return how many were accepted."""
+    return mail.send_due(rt, invites.find_mail_logo)
+
+
 # A mail server may be slow, which must not delay any job above.
-MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, mail.send_due),)
+MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, send_mails),)
 
 
 class Worker:

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
-from tests.support.axe import find_serious_violations
+from tests.support.axe import find_violations
 from tests.support.browser import RequestGate, intercept_requests, visitor
 from tests.support.feedback_document import FeedbackDocument
 
@@ -300,4 +300,4 @@ def test_feedback_panels_have_no_serious_accessibility_violation(
     page.keyboard.press("1")
     step(page)
     page.wait_for_timeout(250)  # elements that fade in have too little contrast
-    assert find_serious_violations(page) == []
+    assert find_violations(page) == []

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from docshare.server.services.files import hotspots
 from tests.contract.settings_table import FORM
-from tests.support.axe import find_serious_violations
+from tests.support.axe import find_violations
 from tests.support.browser import PHONE, is_within_window, save_screenshot, visitor
 from tests.support.cast import World
 from tests.support.images import make_mp3_frame, make_picture
@@ -100,7 +100,7 @@ def test_every_page_fits_the_window_and_has_no_serious_violation(
             page.goto(owner_file_pages.page_url(owner_file_pages.page_path(name)))
             wait_for_images(page)
             save_screenshot(page, f"{name}-{window}")
-            found[name] = (is_within_window(page), find_serious_violations(page))
+            found[name] = (is_within_window(page), find_violations(page))
         assert found == dict.fromkeys(NAMES, (True, []))
 
 
@@ -278,7 +278,7 @@ def test_on_a_phone_the_table_of_versions_is_complete(browser: Browser, owner_fi
 
 def list_all_violations(page: Page) -> list[str]:
     """Return every violation that axe-core reports, whatever its impact."""
-    assert find_serious_violations(page) == []
+    assert find_violations(page) == []
     found: list[str] = page.evaluate("async () => (await axe.run(document)).violations.map((rule) => rule.id)")
     return found
 

@@ -14,7 +14,7 @@ from tests.browser.owner.conftest import (
     sign_in_to_library,
     upload,
 )
-from tests.support.axe import find_serious_violations
+from tests.support.axe import find_violations
 from tests.support.browser import visitor
 from tests.support.server_process import ServerProcess
 
@@ -74,7 +74,7 @@ def test_selected_files_are_deleted_exported_and_ended(
     assert [line.split(",")[0] for line in lines] == ["name", plans[2], plans[1]]
     library_page.get_by_role("button", name="End links").click()
     expect(library_page.get_by_role("heading", level=1)).to_have_text("End the links of 2 files?")
-    assert find_serious_violations(library_page) == []
+    assert find_violations(library_page) == []
     library_page.get_by_role("button", name="End the links").click()
     expect(library_page.get_by_role("status").first).to_have_text("2 links ended.")
     library_page.get_by_label("Select all").check()
@@ -98,7 +98,7 @@ def test_the_list_is_used_with_the_keyboard(library_page: Page, owner_server: Se
     expect(library_page.locator("#status")).to_have_text(f"{plans[1]} not selected.")
     library_page.keyboard.press("?")
     expect(library_page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
-    assert find_serious_violations(library_page) == []
+    assert find_violations(library_page) == []
     library_page.keyboard.press("Escape")
     expect(links.nth(1)).to_be_focused()
     library_page.keyboard.press("/")
@@ -140,7 +140,7 @@ def test_the_list_has_no_violation_of_any_weight(
     with visitor(browser, **options) as person:
         page = sign_in_to_library(person, owner_server)
         page.locator(".item-box").first.check()
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
         found = page.evaluate("async () => (await axe.run(document)).violations.map((rule) => rule.id)")
         assert found == []
         whole, window = get_page_and_window_width(page)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.owner.conftest import PHONE_OPTIONS, WINDOWS, sign_in_to_library, upload
-from tests.support.axe import find_serious_violations
+from tests.support.axe import find_violations
 from tests.support.browser import visitor
 from tests.support.server_process import ServerProcess
 
@@ -31,7 +31,7 @@ def test_the_preview_follows_the_form_and_waits_for_a_correction(
         expect(link).to_have_attribute("aria-invalid", "true")
         link.fill("https://example.com")
         expect(page.locator(".field-error")).to_have_count(0)
-        assert find_serious_violations(page) == []
+        assert find_violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert owner.complaints == []
         assert owner.list_origins() == {owner_server.url}

@@ -1,6 +1,7 @@
 """Invite readers: a personal link for one email address."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +17,15 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.events import activity
 from docshare.server.services.files import files, short_ids
 from docshare.server.services.files.files import FileRow
+from docshare.server.services.links import links, sender
 from docshare.server.services.operations import mail
+from docshare.server.services.operations.mail import InlineImage, MailRow
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import sharing
 from docshare.server.store.tables.sharing import InviteRow as InviteRow
+
+_MAIL_IMAGE_TYPES = ("image/png", "image/jpeg")
+_MAIL_IMAGE_BYTES = 200 * 1024
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,27 @@ def record_view(rt: Runtime, invite_id: int, now: int) -> None:
         activity.record(rt, file_id, "invite.viewed", drop_none({"email": email, "name": name}), at=now)
 
 
+def find_mail_logo(rt: Runtime, row: MailRow) -> InlineImage | None:
+    """Return the logo of the sender for the mail ``row``, or None if it is not an invitation or has no logo.
+
+    Logos above 200 KB and types that many mail programs do not show are left out.
+    """
+    for name in re.findall(f"^    {re.escape(rt.config.base_url)}/([0-9A-Za-z]+)$", row.body, re.MULTILINE):
+        link = links.resolve(rt, name)
+        if link is None or link.invite is None or link.invite.email.lower() != row.recipient.lower():
+            continue
+        logo = sender.find_logo(rt, link)
+        if logo is None or logo.mime_type not in _MAIL_IMAGE_TYPES:
+            return None
+        try:
+            with logo.path.open() as source:
+                content = source.read(_MAIL_IMAGE_BYTES + 1)
+        except OSError:  # replaced since it was found; the mail is sent without it
+            return None
+        return None if len(content) > _MAIL_IMAGE_BYTES else InlineImage(content, logo.mime_type)
+    return None
+
+
 def _create_invite(rt: Runtime, file_id: int, wanted: InviteInput) -> tuple[InviteRow, bool]:
     now = rt.clock()
     _require_live(rt, file_id, now)
@@ -107,19 +134,19 @@ def _require_live(rt: Runtime, file_id: int, now: int) -> None:
 
 
 def _enqueue_mail(rt: Runtime, file_id: int, row: InviteRow) -> None:
-    sender = sharing.find_invite_sender(rt.db, file_id)
-    if sender is None:
+    found = sharing.find_invite_sender(rt.db, file_id)
+    if found is None:
         return
     # A gate hides the name of the document, so the mail does not contain it either.
-    what = "a document" if sender.protected or sender.gated else f'"{sender.document}"'
-    is_shown = json.loads(sender.settings).get("showSender", True)
+    what = "a document" if found.protected or found.gated else f'"{found.document}"'
+    is_shown = json.loads(found.settings).get("showSender", True)
     shared = f"{what[:1].upper()}{what[1:]} was shared with you"
     body = (
         f"Hello{f' {row.name}' if row.name else ''},\n\n"
-        f"{f'{sender.owner} ({sender.email}) shares {what} with you' if is_shown else shared}:\n\n"
+        f"{f'{found.owner} ({found.email}) shares {what} with you' if is_shown else shared}:\n\n"
         f"    {rt.config.base_url}/{row.short_id}\n\n"
         "This link is personal: anyone who opens it is recorded as you, so please do not share it.\n"
         "The sender can see when it was opened and which pages were read.\n"
     )
-    subject = f"{sender.owner} shares {what} with you" if is_shown else shared
+    subject = f"{found.owner} shares {what} with you" if is_shown else shared
     mail.enqueue(rt, row.email, subject, body, file_id=file_id)

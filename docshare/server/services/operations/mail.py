@@ -4,13 +4,14 @@ Without a mail server they stay in the outbox for the operator to read, and so d
 address, until one is set. A request never waits for a mail server.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from email import policy
 from email.headerregistry import BaseHeader, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
 from email.policy import Policy
 from email.utils import format_datetime, parseaddr
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from docshare.contract.fields import is_uuid
@@ -28,9 +29,20 @@ from docshare.server.store.tables.mail import MailRow as MailRow
 RETENTION_MS = 30 * DAY
 _BATCH_MAILS = 20
 _MAX_LISTED = 500
+_IMAGE_ID = "logo@docshare"
 _HEADERS = HeaderRegistry()
 # Long lines keep links intact: with a shorter limit, the library would encode and break them.
 _POLICY = policy.default.clone(max_line_length=200, header_factory=_HEADERS)
+
+
+class InlineImage(NamedTuple):
+    """An image that is part of a mail."""
+
+    content: bytes
+    mime_type: str
+
+
+ImageFinder = Callable[[Runtime, MailRow], InlineImage | None]
 
 
 class _ListUnsubscribe(UnstructuredHeader, BaseHeader):
@@ -98,11 +110,14 @@ def rewrite(rt: Runtime, mail_id: int, subject: str, body: str) -> None:
     mail_rows.rewrite(rt.db, mail_id, rules.sanitize_header(subject), body)
 
 
-def send_due(rt: Runtime) -> int:
-    """Send the mails that are due, one after the other; return how many the mail server accepted."""
+def send_due(rt: Runtime, find_image: ImageFinder | None = None) -> int:
+    """Send the mails that are due, one after the other; return how many the mail server accepted.
+
+    Parameters: ``find_image`` returns the image above the text of a mail, or None.
+    """
     if not rt.mailer.is_configured:
         return 0
-    return sum(_attempt_delivery(rt, row) for row in mail_rows.list_due(rt.db, rt.clock(), _BATCH_MAILS))
+    return sum(_attempt_delivery(rt, row, find_image) for row in mail_rows.list_due(rt.db, rt.clock(), _BATCH_MAILS))
 
 
 def send_test(rt: Runtime, recipient: str) -> None:
@@ -123,13 +138,14 @@ def list_outbox(rt: Runtime) -> list[dict[str, Any]]:
     return [_describe(row) for row in mail_rows.list_newest(rt.db, _retention_start(rt), _MAX_LISTED)]
 
 
-def show(rt: Runtime, uuid: str) -> dict[str, Any]:
-    """Return the mail ``uuid`` with the whole ``message`` as it is sent. Raises ``not_found``."""
+def show(rt: Runtime, uuid: str, find_image: ImageFinder | None = None) -> dict[str, Any]:
+    """Return the mail ``uuid`` with the whole ``message`` as it is sent; ``find_image`` as in ``send_due``. Raises
+    ``not_found``."""
     row = mail_rows.find(rt.db, uuid.lower(), _retention_start(rt)) if is_uuid(uuid) else None
     if row is None:
         detail = f"There is no mail '{uuid}' in the outbox."
         raise Problem("not_found", detail, hint="List them: docshare admin outbox list")
-    return {**_describe(row), "message": _build_message(rt, row).as_string()}
+    return {**_describe(row), "message": _build_message(rt, row, find_image).as_string()}
 
 
 def _retention_start(rt: Runtime) -> int:
@@ -137,7 +153,7 @@ def _retention_start(rt: Runtime) -> int:
     return rt.clock() - RETENTION_MS
 
 
-def _attempt_delivery(rt: Runtime, row: MailRow) -> bool:
+def _attempt_delivery(rt: Runtime, row: MailRow, find_image: ImageFinder | None) -> bool:
     """Attempt to send a mail; return whether the mail server accepted it.
 
     The attempt is stored before it begins, so that a mail is sent at most twice after a crash.
@@ -147,7 +163,7 @@ def _attempt_delivery(rt: Runtime, row: MailRow) -> bool:
         if not mail_rows.claim(rt.db, row, rules.next_attempt_at(row.attempts + 1, now)):
             return False
     try:
-        rt.mailer.send(_compose(rt, row))
+        rt.mailer.send(_compose(rt, row, find_image))
     except MailNotDelivered as error:
         _record_failure(rt, row, error)
         return False
@@ -164,14 +180,14 @@ def _record_failure(rt: Runtime, row: MailRow, error: MailNotDelivered) -> None:
     LOGGER.warning("mail not delivered", extra={"mail": row.uuid, "attempt": row.attempts + 1, "error": str(error)})
 
 
-def _compose(rt: Runtime, row: MailRow) -> EmailMessage:
+def _compose(rt: Runtime, row: MailRow, find_image: ImageFinder | None = None) -> EmailMessage:
     try:
-        return _build_message(rt, row)
+        return _build_message(rt, row, find_image)
     except ValueError as error:  # the library rejects a header, and would at every attempt
         raise MailNotDelivered(f"the mail cannot be composed: {error}", lasting=True) from error
 
 
-def _build_message(rt: Runtime, row: MailRow) -> EmailMessage:
+def _build_message(rt: Runtime, row: MailRow, find_image: ImageFinder | None = None) -> EmailMessage:
     sender = rt.config.mail_from or f"docshare <docshare@{urlsplit(rt.config.base_url).hostname or 'localhost'}>"
     message = EmailMessage(_POLICY)
     message["From"] = sender
@@ -188,7 +204,14 @@ def _build_message(rt: Runtime, row: MailRow) -> EmailMessage:
         message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         body = f"{body.rstrip()}\n\nTurn these mails off: {off}\n"
     message.set_content(body)
-    message.add_alternative(rules.render_html(row.subject, body, rt.config.base_url), subtype="html")
+    image = None if find_image is None else find_image(rt, row)
+    html = rules.render_html(row.subject, body, rt.config.base_url, "" if image is None else _IMAGE_ID)
+    message.add_alternative(html, subtype="html")
+    if image is not None:
+        # Part of the mail: an image that is loaded from a server would report when the mail is read.
+        maintype, _, subtype = image.mime_type.partition("/")
+        part = list(message.iter_parts())[-1]
+        part.add_related(image.content, maintype, subtype, cid=f"<{_IMAGE_ID}>")
     return message
 
 

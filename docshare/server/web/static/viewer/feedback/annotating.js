@@ -24,7 +24,7 @@ export class Annotating {
     this.text = byId("annotation-note");
     this.card = new Card(byId("annotation-form"), () => this.anchor(), () => this.cancel());
     const missing = () => (this.text.value.trim() ? "" : "Write something first.");
-    this.forget = sendBy(this.card.element, missing, () => this.send());
+    this.forget = sendBy(this.card.element.querySelector("form"), missing, () => this.send());
     byId("annotation-cancel").addEventListener("click", () => this.cancel());
     this.drawing = new Drawing(sheets, {
       onDraw: (page, rect) => this.set(page, rect),
