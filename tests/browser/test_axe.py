@@ -1,4 +1,4 @@
-"""Every kind of page checked with axe-core: no serious violation on a desktop and on a phone."""
+"""Every kind of page checked with axe-core: no violation on a desktop and on a phone."""
 
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
@@ -39,7 +39,7 @@ def test_the_checker_detects_violations(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
-def test_a_share_page_has_no_serious_violation(
+def test_a_share_page_has_no_violation(
     browser: Browser, share: ShareDocument, options: dict[str, object]
 ) -> None:
     with visitor(browser, **options) as person:
@@ -48,7 +48,7 @@ def test_a_share_page_has_no_serious_violation(
 
 
 @pytest.mark.parametrize("path", ["/", "/abcdefghijkl", "/login", "/login/forgot"])
-def test_the_other_pages_have_no_serious_violation(browser: Browser, server: ServerProcess, path: str) -> None:
+def test_the_other_pages_have_no_violation(browser: Browser, server: ServerProcess, path: str) -> None:
     with visitor(browser) as person:
         person.page.goto(server.url + path)
         assert find_violations(person.page) == []
@@ -62,7 +62,7 @@ def sign_in_at(world: World, url: str, page: Page) -> None:
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
-def test_the_page_of_an_invitation_has_no_serious_violation(
+def test_the_page_of_an_invitation_has_no_violation(
     browser: Browser, world: World, options: dict[str, object]
 ) -> None:
     link = invitations.invite(world.rt, "kim@example.com", "Kim", Plan.PRO).link
@@ -74,7 +74,7 @@ def test_the_page_of_an_invitation_has_no_serious_violation(
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
-def test_the_pages_of_a_device_login_have_no_serious_violation(
+def test_the_pages_of_a_device_login_have_no_violation(
     browser: Browser, world: World, options: dict[str, object]
 ) -> None:
     app = make_app(world, public=True)
@@ -129,7 +129,7 @@ def full_document(server: ServerProcess) -> FullDocument:
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
 @pytest.mark.parametrize("mode", MODES)
-def test_each_mode_with_all_features_and_open_panels_has_no_serious_violation(
+def test_each_mode_with_all_features_and_open_panels_has_no_violation(
     browser: Browser, full_document: FullDocument, mode: str, options: dict[str, object]
 ) -> None:
     url = full_document.apply_looks(mode, **full_document.corner_settings())
@@ -184,7 +184,7 @@ def leave_everything(page: Page) -> None:
 
 @pytest.mark.parametrize("options", [{}, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("look", ["gradient", "image", "color", "themes", "bar"])
-def test_each_look_has_no_serious_violation(
+def test_each_look_has_no_violation(
     browser: Browser, full_document: FullDocument, look: str, options: dict[str, object]
 ) -> None:
     cta = {"label": "Book a meeting", "url": "https://acme.example/"}
@@ -213,7 +213,7 @@ PASSWORD, FORM, ADDRESS, VIEW = (
 @pytest.mark.parametrize("gates", [
     (PASSWORD,), (FORM,), (ADDRESS, VIEW), (PASSWORD, VIEW), (PASSWORD, ADDRESS), (PASSWORD, FORM), (FORM, VIEW),
 ], ids=lambda gates: "-".join(key for gate in gates for key in gate))  # fmt: skip
-def test_each_combination_of_gates_has_no_serious_violation(
+def test_each_combination_of_gates_has_no_violation(
     browser: Browser, server: ServerProcess, gates: tuple[dict[str, object], ...]
 ) -> None:
     proof = FeedbackDocument(server, **{key: value for gate in gates for key, value in gate.items()})
@@ -227,7 +227,7 @@ def test_each_combination_of_gates_has_no_serious_violation(
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
-def test_pages_of_ended_links_have_no_serious_violation(
+def test_pages_of_ended_links_have_no_violation(
     browser: Browser, world: World, options: dict[str, object]
 ) -> None:
     made = world.pia.upload()
@@ -249,7 +249,7 @@ def test_pages_of_ended_links_have_no_serious_violation(
 
 @pytest.mark.parametrize("read", [False, True], ids=["empty", "read"])
 @pytest.mark.parametrize("name", ["fay", "bea", "pia"])
-def test_the_report_of_each_plan_has_no_serious_violation(
+def test_the_report_of_each_plan_has_no_violation(
     browser: Browser, world: World, name: str, read: bool
 ) -> None:
     person: Person = getattr(world, name)

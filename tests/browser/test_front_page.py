@@ -127,7 +127,7 @@ def test_the_file_input_is_the_first_tab_stop(page: Page) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE}], ids=str)
-def test_the_page_fits_the_window_and_has_no_serious_violation(
+def test_the_page_fits_the_window_and_has_no_violation(
     browser: Browser, anonymous_server: ServerProcess, options: dict[str, object]
 ) -> None:
     with visitor(browser, **options) as person:

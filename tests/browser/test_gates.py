@@ -135,7 +135,7 @@ def test_the_browser_validates_required_fields(browser: Browser, share_gated: An
 
 @pytest.mark.parametrize("options", [{}, PHONE, {"color_scheme": "dark"}], ids=["desktop", "phone", "dark"])
 @pytest.mark.parametrize("settings", [EVERYTHING, {"requireEmail": True}, {"viewLimit": 3}], ids="-".join)
-def test_a_gate_has_no_serious_violation(
+def test_a_gate_has_no_violation(
     browser: Browser, share_gated: Any, settings: dict[str, Any], options: dict[str, Any]
 ) -> None:
     link = share_gated(**settings)

@@ -90,7 +90,7 @@ def test_hidden_pages_are_inaccessible(desktop_visitor: Visitor, linked_document
     assert page.get_by_role("link").filter(visible=True).count() == page.locator("a.skip, .badge a, a.badge").count()
 
 
-def test_the_page_has_no_serious_violation(desktop_visitor: Visitor, linked_document: str) -> None:
+def test_the_page_has_no_violation(desktop_visitor: Visitor, linked_document: str) -> None:
     page = desktop_visitor.open(linked_document)
     page.locator(".page[data-page='1'] .page-links a").first.wait_for()
     page.locator("#page-number").focus()  # keeps the toolbar of the magazine visible

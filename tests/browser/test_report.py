@@ -90,7 +90,7 @@ def wait_for_images(page: Page) -> None:
 
 
 @pytest.mark.parametrize(("size", "name"), WINDOWS, ids=NAMES)
-def test_the_page_fits_and_has_no_serious_violation(
+def test_the_page_fits_and_has_no_violation(
     browser: Browser, report_document: ReportDocument, size: dict[str, Any], name: str
 ) -> None:
     with report_document.open_report(browser, **size) as page:
@@ -102,7 +102,7 @@ def test_the_page_fits_and_has_no_serious_violation(
 
 
 @pytest.mark.parametrize(("size", "name"), WINDOWS, ids=NAMES)
-def test_the_standalone_file_fits_and_has_no_serious_violation(
+def test_the_standalone_file_fits_and_has_no_violation(
     browser: Browser, tmp_path: Path, size: dict[str, Any], name: str
 ) -> None:
     target = tmp_path / "report.html"
@@ -117,7 +117,7 @@ def test_the_standalone_file_fits_and_has_no_serious_violation(
 
 
 @pytest.mark.parametrize("tier", ["free", "basic", "nobody yet"])
-def test_reports_of_other_plans_and_without_readers_have_no_serious_violation(
+def test_reports_of_other_plans_and_without_readers_have_no_violation(
     browser: Browser, tmp_path: Path, tier: str
 ) -> None:
     report = reports.free_report() if tier == "free" else reports.basic_report()

@@ -292,7 +292,7 @@ def open_receipt(page: Page) -> None:
 
 @pytest.mark.parametrize("options", [{}, PHONE_OPTIONS, {"color_scheme": "dark"}], ids=["desktop", "phone", "dark"])
 @pytest.mark.parametrize("step", [open_notes, start_annotation, open_receipt])
-def test_feedback_panels_have_no_serious_accessibility_violation(
+def test_feedback_panels_have_no_accessibility_violation(
     feedback_document: FeedbackDocument, open_reader: OpenReader, options: dict[str, Any], step: Callable[[Page], None]
 ) -> None:
     feedback_document.add_hotspot(link="https://film.example/one", label="See the film")

@@ -241,7 +241,7 @@ def test_every_page_is_accessible_and_fits_the_window(
 
 
 def assert_fits(page: Page) -> None:
-    """Assert that the page has no serious violation and does not scroll horizontally."""
+    """Assert that the page has no violation and does not scroll horizontally."""
     assert find_violations(page) == []
     wide = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
     assert page.evaluate(wide) <= 0, page.url

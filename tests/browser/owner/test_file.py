@@ -91,7 +91,7 @@ def wait_for_images(page: Page) -> None:
     [({}, "desktop"), (HANDHELD, "phone"), ({"color_scheme": "dark"}, "dark")],
     ids=lambda it: str(it),
 )
-def test_every_page_fits_the_window_and_has_no_serious_violation(
+def test_every_page_fits_the_window_and_has_no_violation(
     browser: Browser, owner_file_pages: OwnerFilePages, size: dict[str, Any], window: str
 ) -> None:
     with owner_file_pages.open_page(browser, **size) as page:

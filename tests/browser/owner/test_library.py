@@ -224,7 +224,7 @@ def test_without_scripts_the_list_works_and_explains_how_to_upload(
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=["desktop", "dark", "phone"])
-def test_library_and_trash_fit_every_window_and_have_no_serious_violation(
+def test_library_and_trash_fit_every_window_and_have_no_violation(
     browser: Browser, owner_server: ServerProcess, options: dict[str, Any]
 ) -> None:
     uuid = upload(owner_server, LONG_NAME, password="correct horse", allowDownload=False, viewLimit=5, watermark=True)
