@@ -39,9 +39,7 @@ def test_the_checker_detects_violations(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
-def test_a_share_page_has_no_violation(
-    browser: Browser, share: ShareDocument, options: dict[str, object]
-) -> None:
+def test_a_share_page_has_no_violation(browser: Browser, share: ShareDocument, options: dict[str, object]) -> None:
     with visitor(browser, **options) as person:
         page = person.open(share(simple_pdf(pages=3, size=A4)))
         assert find_violations(page) == []
@@ -62,9 +60,7 @@ def sign_in_at(world: World, url: str, page: Page) -> None:
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
-def test_the_page_of_an_invitation_has_no_violation(
-    browser: Browser, world: World, options: dict[str, object]
-) -> None:
+def test_the_page_of_an_invitation_has_no_violation(browser: Browser, world: World, options: dict[str, object]) -> None:
     link = invitations.invite(world.rt, "kim@example.com", "Kim", Plan.PRO).link
     assert link is not None
     with serve_world(world) as url, visitor(browser, **options) as person:
@@ -227,9 +223,7 @@ def test_each_combination_of_gates_has_no_violation(
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=NAMES)
-def test_pages_of_ended_links_have_no_violation(
-    browser: Browser, world: World, options: dict[str, object]
-) -> None:
+def test_pages_of_ended_links_have_no_violation(browser: Browser, world: World, options: dict[str, object]) -> None:
     made = world.pia.upload()
     with serve_world(world) as url, visitor(browser, **options) as person:
         for words, ended in (
@@ -249,9 +243,7 @@ def test_pages_of_ended_links_have_no_violation(
 
 @pytest.mark.parametrize("read", [False, True], ids=["empty", "read"])
 @pytest.mark.parametrize("name", ["fay", "bea", "pia"])
-def test_the_report_of_each_plan_has_no_violation(
-    browser: Browser, world: World, name: str, read: bool
-) -> None:
+def test_the_report_of_each_plan_has_no_violation(browser: Browser, world: World, name: str, read: bool) -> None:
     person: Person = getattr(world, name)
     made = person.upload()
     if read:

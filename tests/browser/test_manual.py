@@ -33,9 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("options", WINDOWS, ids=["desktop", "phone", "dark"])
-def test_three_pages_for_an_owner_have_no_violation(
-    browser: Browser, world: World, options: dict[str, object]
-) -> None:
+def test_three_pages_for_an_owner_have_no_violation(browser: Browser, world: World, options: dict[str, object]) -> None:
     cookie = sign_in_browser(world, world.pia).get_cookie("docshare_session")
     assert cookie is not None
     with serve_world(world) as url, visitor(browser, **options) as person:

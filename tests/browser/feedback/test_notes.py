@@ -9,6 +9,16 @@ from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
 from tests.support.browser import wait_for_page
 from tests.support.feedback_document import FeedbackDocument
 
+NOTES = """
+- complementary "Notes":
+  - heading "Notes" [level=2]
+  - button "Close"
+  - paragraph: No notes yet
+  - form "New note":
+    - textbox "Your note"
+    - group "About"
+"""
+
 
 def write_note(
     page: Page, words: str, author: str | None = "Ada", *, whole: bool = False, public: bool = False
@@ -230,3 +240,25 @@ def test_feedback_is_not_printed(feedback_document: FeedbackDocument, open_reade
     page.emulate_media(media="print")
     for place in ("#notes", ".page-feedback"):
         expect(page.locator(place).first).to_be_hidden()
+
+
+def test_a_note_is_written_with_the_keyboard_only_and_announced(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    page = open_reader().open(feedback_document.url)
+    page.locator("#notes-open").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("body")).to_match_aria_snapshot(NOTES)
+    for _ in range(20):
+        if page.get_by_label("Your note").evaluate("one => one === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.type("By keys only")
+    page.locator("#note-author").focus()
+    page.keyboard.type("Ada")
+    page.get_by_role("button", name="Send").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#feedback-status")).to_have_text(re.compile("Note"))
+    expect(page.get_by_role("complementary", name="Notes").get_by_text("By keys only")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(":focus")).to_have_accessible_name(re.compile("Notes"))

@@ -80,7 +80,9 @@ export class Find {
     this.current = null;
     this.paint();
     this.listPassages();
-    this.opener?.focus({ preventScroll: true });
+    // Opened by Ctrl+F, nothing had the focus: the keyboard goes on in the document, not at the top of the page.
+    const opener = this.opener && this.opener !== document.body ? this.opener : byId("pages");
+    opener.focus({ preventScroll: true });
   }
 
   onInput() {
