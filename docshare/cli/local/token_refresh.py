@@ -10,6 +10,8 @@ from docshare.client.errors import Refused
 from docshare.client.login.credentials import renew_credential
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from docshare.cli.framework.context import Context
     from docshare.client.oauth import IssuedTokens
 
@@ -19,11 +21,13 @@ def ensure_fresh_token(context: "Context", profile: str) -> str:
     held = credentials.load(context.config_dir, profile)
     if held is not None and not held.is_due(context.now()):
         return held.token
-    return renew(context, profile, only_if_due=True).token
+    return renew(context, profile, is_needed=lambda saved: saved.is_due(context.now())).token
 
 
-def renew(context: "Context", profile: str, *, only_if_due: bool = False) -> Credential:
-    """Renew and save the credential of ``profile``.
+def renew(
+    context: "Context", profile: str, *, is_needed: "Callable[[Credential], bool]" = lambda held: True
+) -> Credential:
+    """Renew and save the credential of ``profile`` if ``is_needed`` for the one that is saved now, and return it.
 
     Raise Stop (4) if there is nothing to renew or the server refuses; the file then keeps the old credential.
     """
@@ -32,7 +36,7 @@ def renew(context: "Context", profile: str, *, only_if_due: bool = False) -> Cre
             context.config_dir,
             profile,
             lambda held: _exchange(context, profile, held),
-            is_needed=lambda held: not only_if_due or held.is_due(context.now()),
+            is_needed=is_needed,
             now=context.now,
         )
     if renewed is None:
