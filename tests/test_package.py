@@ -163,6 +163,56 @@ def test_the_installed_wheel_runs_and_has_its_manual(environment: Path) -> None:
     assert (environment / "share" / "man" / "man1" / "docshare-upload.1").is_file()
 
 
+@pytest.fixture(scope="module")
+def bare_user(distributions: Path, package_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the environment of a user who has only a virtual environment with the wheel, installed by its pip."""
+    home = tmp_path_factory.mktemp("bare") / "home"
+    env = make_new_user_env(home, package_cache)
+    env["PATH"] = f"{home}/venv/bin:/usr/bin"
+    run_outside(sys.executable, "-m", "venv", str(home / "venv"), env=env)
+    (wheel,) = distributions.glob("*.whl")
+    run_outside("pip", "install", "--quiet", "--disable-pip-version-check", str(wheel), env=env)
+    return env
+
+
+def test_an_empty_environment_gets_a_complete_installation(bare_user: dict[str, str]) -> None:
+    venv = Path(bare_user["HOME"], "venv")
+    show = "import docshare, sys; print(docshare.__file__); print(*sys.path, sep=chr(10))"
+    where, *folders = run_outside("python", "-c", show, env=bare_user).stdout.splitlines()
+    package = Path(where).parent
+    assert package.is_relative_to(venv)
+    assert [folder for folder in folders if folder.endswith("site-packages")] == [str(package.parent)]
+    assert {"py.typed", "LICENSE"} <= {path.name for path in package.iterdir()}
+    assert not list(package.parent.glob("tests*"))
+    share = venv / "share"
+    for name in (
+        "man/man1/docshare-upload.1", "man/man7/docshare-upgrade.7", "bash-completion/completions/docshare",
+        "zsh/site-functions/_docshare", "fish/vendor_completions.d/docshare.fish",
+    ):  # fmt: skip
+        assert (share / name).stat().st_size > 100, name
+    run_outside("pip", "check", env=bare_user)
+
+
+def test_commands_and_library_work_in_an_empty_environment(bare_user: dict[str, str]) -> None:
+    home = Path(bare_user["HOME"])
+    (home / "x.pdf").write_bytes(simple_pdf())
+    shared = run_outside("docshare", *SHARE_ONCE, "docshare", "upload", "x.pdf", cwd=home, env=bare_user)
+    assert URL_AND_LINK.fullmatch(shared.stdout)
+    library = "import docshare; print(*(file['originalName'] for file in docshare.Client().files.list()))"
+    listed = run_outside(
+        "docshare",
+        *SHARE_ONCE,
+        "sh",
+        "-c",
+        f'docshare upload -q x.pdf && python -c "{library}"',
+        cwd=home,
+        env=bare_user,
+    )
+    assert listed.stdout.splitlines()[-1] == "x.pdf"
+    assert run_outside("docshare", "completion", "bash", env=bare_user).stdout.startswith("#")
+    assert "exit codes" in run_outside("docshare", "help", "upgrade", env=bare_user).stdout
+
+
 @pytest.mark.parametrize("tool", INSTALLERS)
 def test_a_new_user_installs_the_program_and_shares_a_document(
     tool: str, new_user: dict[str, str], distributions: Path

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from docshare.client.imports import ImportsApi
     from docshare.client.invites import InvitesApi
     from docshare.client.keys import KeysApi
-    from docshare.client.oauth import OAuth
+    from docshare.client.login.credentials import Credential
+    from docshare.client.oauth import IssuedTokens, OAuth
     from docshare.client.public import PublicApi
     from docshare.client.raw import RawApi
     from docshare.client.readership import ReadershipApi
@@ -45,7 +46,8 @@ class Client:
         token: API key or access token, or a function that returns one before every request. None: no credential if
             there is a ``base_url``, otherwise ``DOCSHARE_TOKEN``, or that of the profile.
         profile: a profile of the command line to use instead of the environment. Its credential is used for the
-            origin it was saved for only.
+            origin it was saved for only. A login is renewed shortly before it expires, or if the server rejects it,
+            and saved in the profile.
         user_agent: value of the User-Agent header.
         timeout: seconds without data from the server after which a request fails.
         retries: number of retries where they are safe; 0 turns off all retries and waits.
@@ -83,9 +85,9 @@ class Client:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         if base_url is None or (profile is not None and token is None):
-            from docshare.client.profiles import find_connection
+            from docshare.client.login.profiles import find_connection
 
-            base_url, token = find_connection(base_url, token, profile, os.environ)
+            base_url, token = find_connection(base_url, token, profile, os.environ, self._exchange_refresh_token)
         self._address = parse_address(base_url, with_token=token is not None, allow_http=allow_http)
         self._token = token
         self._options = ClientOptions(user_agent, timeout, retries, max_wait, on_wait, on_exchange, verify, clock)
@@ -283,6 +285,12 @@ class Client:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
+
+    def _exchange_refresh_token(self, held: "Credential") -> "IssuedTokens":
+        anonymous = self.fork()
+        anonymous._token = None
+        with anonymous:
+            return anonymous.oauth.refresh(anonymous.oauth.server(), held.client_id or "", held.refresh or "")
 
     @cached_property
     def _transport(self) -> "Transport":

@@ -9,7 +9,8 @@ import pytest
 
 from docshare import Client
 from docshare.client.errors import BadAddress, ClientError, MissingCredential
-from docshare.client.profiles import find_connection
+from docshare.client.login.credentials import Credential
+from docshare.client.login.profiles import find_connection
 
 WORK, HOME = "https://work.example", "https://home.example"
 FAR_FUTURE_MS = 99_999_999_999_999
@@ -34,8 +35,12 @@ def save_credentials(folder: Path, **profiles: dict[str, Any]) -> None:
     (folder / "credentials.json").write_text(json.dumps({"version": 1, "profiles": profiles}))
 
 
+def reject_exchange(held: Credential) -> Any:
+    raise AssertionError("nothing here may be renewed")
+
+
 def find(env: dict[str, str], url: str | None = None, token: str | None = None, profile: str | None = None) -> Any:
-    found = find_connection(url, token, profile, env)
+    found = find_connection(url, token, profile, env, reject_exchange)
     return found.url, found.token() if callable(found.token) else found.token
 
 
@@ -84,7 +89,7 @@ def test_a_credential_is_used_for_its_origin_only(
 def test_a_renewed_login_is_used_and_an_expired_one_is_reported(env: dict[str, str], tmp_path: Path) -> None:
     login = {"origin": HOME, "token": "first", "refresh": "r", "expires_at": FAR_FUTURE_MS}
     save_credentials(tmp_path, home=login)
-    token = find_connection(None, None, None, env).token
+    token = find_connection(None, None, None, env, reject_exchange).token
     assert callable(token)
     assert token() == "first"
     save_credentials(tmp_path, home={**login, "token": "second"})
@@ -99,7 +104,9 @@ def test_a_client_takes_the_profile_and_shows_no_secret(env: dict[str, str]) -> 
     assert client.base_url == WORK
     assert repr(client) == "<Client of https://work.example, with a credential>"
     assert repr(client.files) == "<FilesApi of https://work.example>"
-    assert repr(find_connection(None, "secret", "work", env)) == f"ServerAccess(url='{WORK}', token=***)"
+    assert (
+        repr(find_connection(None, "secret", "work", env, reject_exchange)) == f"ServerAccess(url='{WORK}', token=***)"
+    )
 
 
 def test_a_client_with_an_address_is_anonymous(env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

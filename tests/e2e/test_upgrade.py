@@ -5,14 +5,13 @@ older version does not change the directory of a newer one.
 a fixture was released together with a later one. The file ``expected.json`` of the archive names the commit. Its
 program created an account of the Pro plan and served the directory; as far as it supported them, it received
 ``plan.pdf`` of three pages, a variant, a webhook, and the beacons of one reader of three pages. A released fixture
-never changes. Before you add a step, ``python -m tests.support.schema_fixture`` creates the fixture of the step before.
+never changes. Before you add a step, ``python -m tests.support.schema_fixture`` creates the fixture of the step before,
+and ``python -m tests.support.backup_fixture`` the backup ``backup-NN.tar.zst`` that the same program makes of it.
 """
 
 import hashlib
-import json
 import re
 import sqlite3
-import tarfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,25 +23,13 @@ import zstandard
 from docshare.cli import topics
 from docshare.server.store.migrations import STEPS
 from tests.support import schema_fixture
+from tests.support.backup_fixture import extract_fixture
 from tests.support.repository import ROOT
 from tests.support.server_process import make_env, run_docshare, start_server
 
 FIXTURES = sorted(schema_fixture.FIXTURES.glob("schema-*.tar.zst"))
-
-
-def extract(archive: Path, data_dir: Path) -> dict[str, Any]:
-    """Write the data directory of ``archive`` to ``data_dir``; return what its program stored in it."""
-    data_dir.mkdir(mode=0o700)
-    with (
-        archive.open("rb") as packed,
-        zstandard.ZstdDecompressor().stream_reader(packed) as plain,
-        tarfile.open(fileobj=plain, mode="r|") as members,
-    ):
-        members.extractall(data_dir, filter="tar")  # keeps the modes of directories
-    expected = data_dir / "expected.json"
-    stored: dict[str, Any] = json.loads(expected.read_text())
-    expected.unlink()
-    return stored
+BACKUPS = sorted(schema_fixture.FIXTURES.glob("backup-*.tar.zst"))
+FIRST_WITH_BACKUPS = 6  # in the order of released schemas
 
 
 def test_every_released_schema_has_a_fixture() -> None:
@@ -78,14 +65,21 @@ def test_a_release_of_this_version_would_leave_a_fixture_that_opens(tmp_path: Pa
     assert archive.read_bytes() == before
     made = open_fixture(tmp_path, archive)
     assert made["viewCount"] == 1
-    released = extract(FIXTURES[-1], tmp_path / "released")
+    released = extract_fixture(FIXTURES[-1], tmp_path / "released")
     assert set(made) == set(released)
 
 
 def open_fixture(tmp_path: Path, archive: Path) -> dict[str, Any]:
     """Serve the data directory of ``archive`` and find in it what its program stored; return that."""
     data_dir = tmp_path / "data"
-    old = extract(archive, data_dir)
+    old = extract_fixture(archive, data_dir)
+    open_data_directory(tmp_path, int(archive.name[7:9]), old)
+    return old
+
+
+def open_data_directory(tmp_path: Path, version: int, old: dict[str, Any]) -> None:
+    """Serve ``tmp_path / "data"``, which has the schema ``version``, and find what its program stored in it."""
+    data_dir = tmp_path / "data"
     env = make_env(tmp_path)
     with (tmp_path / "log").open("w") as log:
         process, url = start_server("--data", str(data_dir), "--port", "0", env=env, errors=log.fileno())
@@ -111,14 +105,29 @@ def open_fixture(tmp_path: Path, archive: Path) -> dict[str, Any]:
     finally:
         process.terminate()
         process.communicate(timeout=30)
-    version = int(archive.name[7:9])
     upgraded = [f"database upgraded from={version} to={len(STEPS)}"] if version < len(STEPS) else []
     assert re.findall("database upgraded.*", (tmp_path / "log").read_text()) == upgraded
     with closing(sqlite3.connect(data_dir / "docshare.db")) as database:
         assert database.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
     checked = run_docshare("admin", "--data", str(data_dir), "check", env=env)
     assert checked.returncode == 0, f"{checked.stdout}\n{checked.stderr}"
-    return old
+
+
+@pytest.mark.parametrize("backup", BACKUPS, ids=lambda path: path.name[:9])
+def test_the_backup_of_an_earlier_version_is_restored(tmp_path: Path, backup: Path) -> None:
+    version = int(backup.name[7:9])
+    old = extract_fixture(schema_fixture.FIXTURES / f"schema-{version:02d}.tar.zst", tmp_path / "original")
+    plain = tmp_path / "backup.tar"
+    with backup.open("rb") as packed, plain.open("wb") as out:
+        zstandard.ZstdDecompressor().copy_stream(packed, out)
+    env = make_env(tmp_path)
+    done = run_docshare("admin", "restore", str(plain), "--data", str(tmp_path / "data"), env=env)
+    assert done.returncode == 0, done.stderr
+    open_data_directory(tmp_path, version, old)
+
+
+def test_every_released_program_that_makes_backups_has_one() -> None:
+    assert [path.name[7:9] for path in BACKUPS] == [path.name[7:9] for path in FIXTURES][FIRST_WITH_BACKUPS:]
 
 
 @pytest.mark.parametrize("command", [("serve", "--port", "0"), ("admin", "account", "list")])

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
@@ -87,3 +89,21 @@ def test_a_server_that_is_too_old_is_rejected(store: PostgresqlStore, monkeypatc
 def test_a_step_only_adds(number: int) -> None:
     """Instances of the previous release run on the upgraded schema."""
     assert re.findall(r"\b(?:DROP|RENAME|ALTER COLUMN)\b", STEPS[number - 1], re.IGNORECASE) == []
+
+
+def test_instances_that_start_at_once_upgrade_the_database_once(store: PostgresqlStore) -> None:
+    store.execute("DROP TABLE page_reloads")
+    return_to_step(store, len(STEPS) - 1)
+    stores = [PostgresqlStore(str(store.engine.pool.conninfo)) for _ in range(4)]
+    barrier = Barrier(len(stores))
+
+    def start(instance: PostgresqlStore) -> int:
+        barrier.wait()
+        migrate(instance)
+        return instance.schema_version()
+
+    with ThreadPoolExecutor(len(stores)) as pool:
+        assert list(pool.map(start, stores)) == [len(STEPS)] * len(stores)
+    for instance in stores:
+        instance.close()
+    assert store.fetch_all("SELECT COUNT(*) FROM page_reloads") == [(0,)]

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import peewee
 import pytest
 
+from docshare.server.store import migrations
 from docshare.server.store.database import Store
-from docshare.server.store.migrations import migrate, upgrade
+from docshare.server.store.migrations import STEPS, migrate, upgrade
 
 
 @pytest.fixture
@@ -76,3 +78,23 @@ def test_a_difference_is_detected(upgraded_store: Store, new_store: Store) -> No
 def test_sequences_start_at_the_same_number(upgraded_store: Store, new_store: Store) -> None:
     query = "SELECT name, seq FROM sqlite_sequence WHERE seq > 0 ORDER BY name"
     assert new_store.fetch_all(query) == upgraded_store.fetch_all(query) != []
+
+
+def test_a_step_that_fails_changes_nothing_and_the_next_start_continues_with_it(
+    tmp_path: Path, new_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = f"{STEPS[4]};\nCREATE TABLE more (id INTEGER);\nCREATE TABLE more (id INTEGER)"
+    monkeypatch.setattr(migrations, "STEPS", STEPS[:4])
+    store = Store(tmp_path / "interrupted.db")
+    upgrade(store)
+    before = {table: describe_table(store, table) for table in list_tables(store)}
+    monkeypatch.setattr(migrations, "STEPS", (*STEPS[:4], broken, *STEPS[5:]))
+    with pytest.raises(peewee.OperationalError, match="more already exists"):
+        migrate(store)
+    assert store.schema_version() == 4
+    assert {table: describe_table(store, table) for table in list_tables(store)} == before
+    monkeypatch.setattr(migrations, "STEPS", STEPS)
+    migrate(store)
+    assert store.schema_version() == len(STEPS)
+    assert list_tables(store) == list_tables(new_store)
+    store.close()

@@ -45,6 +45,7 @@ def make_new_user_env(home: Path, package_cache: Path) -> dict[str, str]:
     """
     home.mkdir()
     kept = ("SSL_CERT_", "UV_INDEX", "UV_DEFAULT_INDEX", "UV_FIND_LINKS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+    kept += ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CERT", "PIP_CONSTRAINT")
     return {
         "HOME": str(home),
         "PATH": f"{home}/.local/bin:/usr/local/bin:/usr/bin:/bin",
@@ -57,7 +58,8 @@ def make_new_user_env(home: Path, package_cache: Path) -> dict[str, str]:
 
 
 def _read_index_of_pip() -> dict[str, str]:
-    """Return the variable that makes uv use the package index of pip, which it does not find by itself."""
+    """Return the variables that make uv and pip use the package index of pip, whose configuration may be in the home
+    directory. uv does not read it."""
     settings = run_outside(sys.executable, "-m", "pip", "config", "list").stdout.splitlines()
     values = [line.partition("=")[2].strip("'") for line in settings if line.split("=")[0].endswith(".index-url")]
-    return {"UV_DEFAULT_INDEX": values[0]} if values else {}
+    return {"UV_DEFAULT_INDEX": values[0], "PIP_INDEX_URL": values[0]} if values else {}

@@ -11,7 +11,6 @@ from docshare.cli.framework.clients import build_client
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.options import GlobalOptions
 from docshare.cli.local import cache, credentials
-from docshare.cli.local.token_refresh import is_due
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -57,7 +56,7 @@ def _read_token(context: Context) -> str | None:
         return connection.token
     name = str(connection.profile.value)
     saved = credentials.load(context.config_dir, name)
-    if saved is None or "token_command" in context.config.profiles[name] or is_due(saved, context.now()):
+    if saved is None or "token_command" in context.config.profiles[name] or saved.is_due(context.now()):
         return None
     return saved.token
 

@@ -13,7 +13,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import credentials
 from docshare.cli.local.paths import hash_token
 from docshare.cli.local.settings import SettingValue, resolve_profile, resolve_setting
-from docshare.cli.local.token_refresh import ensure_fresh_token
+from docshare.cli.local.token_refresh import ensure_fresh_token, renew
 from docshare.client.address import parse_origin
 
 if TYPE_CHECKING:
@@ -86,8 +86,29 @@ def _find_credential(
         context.warn(f"other users can read {context.config_dir / credentials.FILE_NAME}; run chmod 600 on it")
     source = f"credentials.json, profile {name}"
     if saved.is_renewable:
-        return lambda: keep_secret(context, ensure_fresh_token(context, name)), source, saved.account or name
+        return ProfileLogin(context, name), source, saved.account or name
     return keep_secret(context, saved.token), source, saved.account or hash_token(saved.token)
+
+
+class ProfileLogin:
+    """The access token of a login that can be renewed, as a client asks for it."""
+
+    def __init__(self, context: "Context", profile: str) -> None:
+        self._context = context
+        self._profile = profile
+
+    def __call__(self) -> str:
+        return keep_secret(self._context, ensure_fresh_token(self._context, self._profile))
+
+    def renew(self, rejected: str) -> bool:
+        """Return whether there is a new token after the server rejected one; False if it refuses to renew the login,
+        so that the error of the request is reported."""
+        try:
+            return renew(self._context, self._profile, is_needed=lambda held: held.token == rejected).token != rejected
+        except Stop as refusal:
+            if refusal.exit != ExitCode.CREDENTIAL:
+                raise
+            return False
 
 
 def keep_secret(context: "Context", secret: str) -> str:

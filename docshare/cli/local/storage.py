@@ -1,17 +1,17 @@
-"""Write small files atomically, and readable by this user alone if they hold secrets."""
+"""Write small files atomically, as ``docshare.private_files`` does; a file that cannot be written ends the command."""
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from docshare import private_files
 from docshare.cli.framework.exits import ExitCode, Stop
 
 
 def make_directory(path: Path) -> None:
     """Create a directory for this user alone (0700), with its parents. Raise Stop (2) if that fails."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_files.make_directory(path)
     except OSError as error:
         raise write_error(path, error) from error
 
@@ -22,77 +22,19 @@ def write_error(path: Path, error: OSError) -> Stop:
 
 
 def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> None:
-    """Write ``content`` (text as UTF-8) to ``path`` so that readers see either the old or the new file.
-
-    A symbolic link keeps its target, and an existing file its mode and owner; a new or ``private`` file is 0600 from
-    its first byte. Raise Stop (2) if it cannot be written.
-    """
-    target = Path(os.path.realpath(path))
-    make_directory(target.parent)
-    temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
+    """Write ``content`` to ``path`` as ``private_files.replace_file`` does. Raise Stop (2) if that fails."""
     try:
-        _write(temporary, content.encode() if isinstance(content, str) else content)
-        _copy_ownership(temporary, target, private)
-        os.replace(temporary, target)
+        private_files.replace_file(path, content, private=private)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise write_error(path, error) from error
-
-
-def _write(path: Path, content: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-
-
-def _copy_ownership(temporary: Path, target: Path, private: bool) -> None:
-    try:
-        old = target.stat()
-    except FileNotFoundError:
-        return
-    if not private:
-        os.chmod(temporary, old.st_mode & 0o777)
-    if hasattr(os, "chown"):
-        with suppress(PermissionError):  # only root may change the owner; otherwise the file is the writer's own
-            os.chown(temporary, old.st_uid, old.st_gid)
 
 
 @contextmanager
 def hold_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Hold the lock file ``path`` for this process; yield False if ``wait`` is off and another process holds it.
-
-    The kernel releases the lock when the process ends, so a crash leaves nothing to clean up.
-    """
-    make_directory(path.parent)
+    """Hold the lock file ``path`` as ``private_files.hold_lock`` does. Raise Stop (2) if it cannot be opened."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        descriptor = private_files.open_lock(path)
     except OSError as error:
         raise write_error(path, error) from error
-    try:
-        yield _lock(descriptor, wait)
-    finally:
-        os.close(descriptor)
-
-
-if os.name == "nt":  # pragma: no cover - the other half runs everywhere else
-    import msvcrt
-
-    def _lock(descriptor: int, wait: bool) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int, wait: bool) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            return False
-        return True
+    with private_files.hold_lock(descriptor, wait=wait) as is_held:
+        yield is_held

@@ -32,11 +32,22 @@ class Bearer(AuthBase):
 
     def __init__(self, token: str | Callable[[], str] | None, origin: str, instance_key: str = "") -> None:
         self._token = token
+        self._loaded: str | None = None
         self._origin = origin
         self._instance_key = instance_key
 
+    def load(self) -> None:
+        """Determine the token of the next request, before it begins: that may take requests of its own, which decide
+        themselves whether they are retried. A refresh token that is sent twice revokes its login."""
+        self._loaded = self._token() if callable(self._token) else self._token
+
+    def renew(self) -> bool:
+        """Return whether there is a new token after the server rejected the one of the last request."""
+        renew = getattr(self._token, "renew", None)
+        return renew is not None and renew(self._loaded)
+
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        token = self._token() if callable(self._token) else self._token
+        token = self._loaded
         if token is None:
             return request
         if parse_origin(request.url or "") != self._origin:
@@ -58,12 +69,12 @@ class Transport:
         self, address: BaseAddress, token: str | Callable[[], str] | None, options: ClientOptions, meter: RateMeter
     ) -> None:
         self.address = address
-        self._token = token
         self.options = options
         self._meter = meter
         self._skew = 0.0
         self._base, key = options.local_access or (address.base, "")
-        self._session = _open_session(Bearer(token, parse_origin(self._base), key), options)
+        self._bearer = Bearer(token, parse_origin(self._base), key)
+        self._session = _open_session(self._bearer, options)
 
     def with_options(self, options: ClientOptions) -> "Transport":
         """Return a transport with ``options`` that uses the same connections."""
@@ -96,14 +107,22 @@ class Transport:
     def send(self, call: Call) -> requests.Response:
         """Send ``call``, with as many retries as it allows, and return the 2xx response.
 
+        A login that the server rejects is renewed once, if it can be, and the call is sent again.
+
         Raise ``Refused`` (``RateLimited`` for 429) for a status of 400 or more, ``Redirected`` for 3xx, and another
         ``TransportError`` if there is no response. With ``call.stream``, the caller reads the body.
         """
         patience = RetryPolicy(self.options)
+        is_renewed = False
         while True:
+            self._bearer.load()
             try:
                 return self._attempt(call)
             except (Refused, TransportError) as error:
+                if isinstance(error, Refused) and error.status == 401 and not is_renewed:
+                    is_renewed = True
+                    if self._bearer.renew():
+                        continue
                 pause = patience.next_delay(call, error)
                 if pause is None:
                     raise

@@ -18,10 +18,11 @@ from docshare.cli.local import cache, credentials
 from docshare.cli.local.config import check_profile_name, save_profile
 from docshare.cli.local.credentials import Credential
 from docshare.cli.local.settings import BUILT_IN_URL, resolve_profile_name
-from docshare.cli.local.token_refresh import build_credential, renew
+from docshare.cli.local.token_refresh import renew
 from docshare.cli.terminal.output import Column, Spec
 from docshare.client.address import parse_address, parse_origin
 from docshare.client.errors import ClientError, Refused
+from docshare.client.login.credentials import build_credential
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import DEVICE_GRANT_TYPE, SCOPES, normalize_scopes
 

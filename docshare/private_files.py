@@ -1,0 +1,92 @@
+"""Write small files atomically, and readable by this user alone if they hold secrets.
+
+Shared by the command line and the library. Every function raises ``OSError``; the callers say what that means to them.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory for this user alone (0700), with its parents."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> None:
+    """Write ``content`` (text as UTF-8) to ``path`` so that readers see either the old or the new file.
+
+    A symbolic link keeps its target, and an existing file its mode and owner; a new or ``private`` file is 0600 from
+    its first byte.
+    """
+    target = Path(os.path.realpath(path))
+    make_directory(target.parent)
+    temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
+    try:
+        _write(temporary, content.encode() if isinstance(content, str) else content)
+        _copy_ownership(temporary, target, private)
+        os.replace(temporary, target)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def open_lock(path: Path) -> int:
+    """Open the lock file ``path``, create it if necessary, and return its descriptor."""
+    make_directory(path.parent)
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+@contextmanager
+def hold_lock(descriptor: int, *, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock of an open lock file, then close it; yield False if ``wait`` is off and another process holds it.
+
+    The kernel releases the lock when the process ends, so a crash leaves nothing to clean up.
+    """
+    try:
+        yield _lock(descriptor, wait)
+    finally:
+        os.close(descriptor)
+
+
+def _write(path: Path, content: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _copy_ownership(temporary: Path, target: Path, private: bool) -> None:
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        return
+    if not private:
+        os.chmod(temporary, old.st_mode & 0o777)
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):  # only root may change the owner; otherwise the file is the writer's own
+            os.chown(temporary, old.st_uid, old.st_gid)
+
+
+if os.name == "nt":  # pragma: no cover - the other half runs everywhere else
+    import msvcrt
+
+    def _lock(descriptor: int, wait: bool) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int, wait: bool) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+        return True
