@@ -1,4 +1,4 @@
-"""A client of a saved login renews it once, in one thread at a time, and never sends a refresh token twice."""
+"""A client of a saved login renews it once, in one thread at a time, and does not repeat that request after an error."""
 
 from __future__ import annotations
 

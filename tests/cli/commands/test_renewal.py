@@ -1,4 +1,4 @@
-"""A command renews a login once if the server rejects it, and never sends a refresh token twice."""
+"""A command renews a login once if the server rejects it, and does not repeat that request after an error."""
 
 from __future__ import annotations
 
