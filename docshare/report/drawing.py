@@ -37,7 +37,7 @@ class ReportInput:
     not variants, as a row of ``variants``. ``period``: the days that ``report``, ``pages``,
     ``sessions`` and ``uncounted`` cover, None for all time. ``report_address``, ``sessions_address`` and
     ``file_address``: addresses of this page, of the pages of single sessions and of the page of the file; a report
-    outside the server has none.
+    outside the server has none. ``cover``: the thumbnail beside the title.
     """
 
     report: Row
@@ -55,6 +55,7 @@ class ReportInput:
     report_address: str | None = None
     sessions_address: str | None = None
     file_address: str | None = None
+    cover: Thumbnail | None = None
 
     @property
     def name(self) -> str:
@@ -116,6 +117,7 @@ def build_context(material: ReportInput) -> dict[str, Any]:
         "name": material.name,
         "facts": _describe_file(file, total),
         "link": read_web_address(file.get("shareUrl")),
+        "cover": material.cover,
         "code": material.code,
         "state": _describe_state(file),
         "window": None if seen is None or file.get("pageRangeEmpty") else words.format_pages(*seen),
@@ -133,7 +135,7 @@ def build_context(material: ReportInput) -> dict[str, Any]:
         "uncounted_sessions": session.list_uncounted(list(material.uncounted), material.sessions_address),
         "uncounted": overview.describe_uncounted(report),
         "breakdowns": overview.list_breakdowns(report),
-        "pages": pages.build_pages_section(material.pages, material.pictures, seen),
+        "pages": pages.build_pages_section(material.pages, material.pictures, seen, report.get("funnel")),
         "page_head": pages.TABLE_HEAD,
         "sessions": people.list_sessions(report, material.sessions_address, material.sessions),
         "shown": people.MAX_VISIBLE_ROWS,

@@ -17,7 +17,7 @@ from docshare.report import ReportInput, ReportPeriod, Thumbnail, list_thumbnail
 from docshare.server.api.represent import feedback as represent_feedback
 from docshare.server.api.represent import readership
 from docshare.server.http.views import current_runtime
-from docshare.server.pdf.pages import PAGE_WIDTHS
+from docshare.server.pdf.pages import PAGE_WIDTHS, THUMBNAIL_WIDTHS
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
@@ -30,7 +30,7 @@ from docshare.server.web.sign_in import session_cookie
 
 _ENDED_STATES = ("expired", "burned")
 _UNCOUNTED_SESSIONS = 50  # newest sessions that were not counted on the page
-_WIDTH = min(PAGE_WIDTHS)  # pixels
+_WIDTH, _SMALL_WIDTH = min(PAGE_WIDTHS), max(THUMBNAIL_WIDTHS)  # pixels
 
 blueprint = Blueprint("report", __name__)
 
@@ -155,7 +155,8 @@ def _gather_report_input(runtime: Runtime, caller: Caller, name: str, days: DayR
             annotations=represent_feedback.annotations_object(feedback.list_annotations(runtime, caller, name)),
             feedback=represent_feedback.feedback_object(feedback.load_for_owner(runtime, caller, name)),
         )
-    return replace(material, pictures=_list_thumbnails(runtime, file, list_thumbnail_pages(material)))
+    pictures = _list_thumbnails(runtime, file, sorted({1, *list_thumbnail_pages(material)}))
+    return replace(material, pictures=pictures, cover=pictures.get(1))
 
 
 def _load_report(runtime: Runtime, caller: Caller, name: str) -> dict[str, Any]:
@@ -173,9 +174,13 @@ def _list_thumbnails(runtime: Runtime, file: dict[str, Any], numbers: list[int])
         return {}
     shapes = _page_sizes(links.load_page_sizes(runtime, link), numbers)
     return {
-        number: Thumbnail(f"/{file['shortId']}/pages/{number}-{_WIDTH}.jpg?v={file['contentVersion']}", *shape)
+        number: Thumbnail(_image_address(file, number, _WIDTH), *shape, _image_address(file, number, _SMALL_WIDTH))
         for number, shape in shapes.items()
     }
+
+
+def _image_address(file: dict[str, Any], number: int, width: int) -> str:
+    return f"/{file['shortId']}/pages/{number}-{width}.jpg?v={file['contentVersion']}"
 
 
 def _page_sizes(runs: list[list[float]], numbers: list[int]) -> dict[int, tuple[int, int]]:
