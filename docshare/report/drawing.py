@@ -10,9 +10,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from docshare.contract.plans import Plan
-from docshare.report import feedback, overview, pages, people, periods, session, words
+from docshare.report import feedback, overview, pages, people, periods, session, session_list, words
 from docshare.report.pages import Thumbnail
 from docshare.report.periods import ReportPeriod
+from docshare.report.session_list import SessionListInput
 from docshare.report.values import Row, clean_text, read_instant, read_number, read_object, read_web_address
 
 STATIC = Path(__file__).with_name("static")
@@ -87,6 +88,11 @@ def render_session(found: Row, report: Row, report_address: str, file_address: s
     return Markup(render_template("session.html", session.build_session_context(found, report) | places))  # noqa: S704 - escaped there
 
 
+def render_sessions(material: SessionListInput) -> Markup:
+    """Return the page of all sessions of a file, from its ``header``."""
+    return Markup(render_template("sessions.html", session_list.build_list_context(material)))  # noqa: S704 - escaped there
+
+
 def render_template(name: str, values: Mapping[str, Any]) -> str:
     """Render the template ``name`` of this package with ``values``."""
     return _template_environment().get_template(name).render(values)
@@ -140,6 +146,7 @@ def build_context(material: ReportInput) -> dict[str, Any]:
         "sessions": people.list_sessions(report, material.sessions_address, material.sessions),
         "shown": people.MAX_VISIBLE_ROWS,
         "few": session.MAX_VISIBLE_UNCOUNTED,
+        "all_sessions": _build_list_address(material),
         "contacts": people.build_contact_table(report),
         "recipients": people.list_recipient_links(report, material.other_links),
         "taps": people.list_taps(report),
@@ -150,6 +157,13 @@ def build_context(material: ReportInput) -> dict[str, Any]:
         "receipts": feedback.list_receipts(material.feedback),
         "hidden": _list_hidden_sections(clean_text(report.get("tier"))),
     }
+
+
+def _build_list_address(material: ReportInput) -> str | None:
+    """Return the address of the page of all sessions of the days of the report, if there is one."""
+    if material.sessions_address is None or material.period is None:
+        return material.sessions_address
+    return f"{material.sessions_address}?{material.period.query}"
 
 
 def _page_range(file: Row) -> tuple[int, int] | None:

@@ -33,6 +33,7 @@ from docshare.server.web import (
     owner,
     public,
     report,
+    report_sessions,
     sign_in,
 )
 
@@ -77,6 +78,7 @@ def register(app: Flask) -> None:
         gate,
         notices,
         report,
+        report_sessions,
         public,
     ):
         app.register_blueprint(module.blueprint)

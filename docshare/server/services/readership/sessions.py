@@ -23,6 +23,9 @@ from docshare.server.store.tables.sessions import PageRow as PageRow
 from docshare.server.store.tables.sessions import SessionClassification
 from docshare.server.store.tables.sessions import SessionSummary as SessionSummary
 
+NEWEST = (2**62, 2**62)
+"""A start (ms) and an id that are later than those of every session."""
+
 
 class BeaconRow(NamedTuple):
     """One beacon: its arrival (ms), what it claimed, and how much of that was accepted."""
@@ -54,18 +57,18 @@ def list_newest_with_pages(
     name: str,
     days: DayRange | None = None,
     *,
+    before: tuple[int, int] = NEWEST,
     limit: int = REPORT_SESSIONS,
-    offset: int = 0,
 ) -> list[tuple[SessionSummary, list[PageRow]]]:
     """Return the counted sessions of the caller's file ``name`` that began on ``days``, newest first, with their pages.
 
-    At most ``limit``, without the first ``offset``. Raises as ``list_after``.
+    At most ``limit``, and only those older than ``before`` (start in ms and id). Raises as ``list_after``.
     """
     between = ALL_TIME if days is None else days.bounds
     with rt.db.snapshot():
         file = files.get_for_readership(rt, caller, name)
         require_plan(caller.plan, "readership.sessions", "The stream of sessions")
-        found = table.list_newest_with_pages(rt.db, file.id, between, limit, offset)
+        found = table.list_newest_with_pages(rt.db, file.id, between, before, limit)
     return [(row, _parse_pages(json.loads(pages))) for row, pages in found]
 
 

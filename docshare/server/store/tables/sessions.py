@@ -98,7 +98,8 @@ _PAGES = (
     "(SELECT * FROM session_pages WHERE session_id = s.id ORDER BY page) pages)"
 )
 _BETWEEN = "r.started_at >= ? AND r.started_at < ?"
-_NEWEST_WITH_PAGES = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND {_BETWEEN} {_ORDER_NEWEST} OFFSET ?"
+_BEFORE = "(r.started_at, r.id) < (?, ?)"
+_NEWEST_WITH_PAGES = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND {_BETWEEN} AND {_BEFORE} {_ORDER_NEWEST}"
 _AFTER = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND r.id > ? ORDER BY r.id LIMIT ?"
 _UNCOUNTED = (
     f"SELECT {_ROW}, s.class, s.reason FROM view_sessions s "  # noqa: S608 - columns from above
@@ -139,11 +140,11 @@ def list_newest(store: Store, file_id: int, limit: int) -> list[SessionSummary]:
 
 
 def list_newest_with_pages(
-    store: Store, file_id: int, between: tuple[int, int], limit: int, offset: int
+    store: Store, file_id: int, between: tuple[int, int], before: tuple[int, int], limit: int
 ) -> list[tuple[SessionSummary, str]]:
     """Return up to ``limit`` ended and counted sessions that began ``between`` two instants (ms, the second excluded),
-    each with its pages as JSON; newest first, without the first ``offset``."""
-    found = store.fetch_all(_NEWEST_WITH_PAGES, (file_id, *between, limit, offset))
+    each with its pages as JSON; newest first, and only those older than ``before`` (start in ms and id)."""
+    found = store.fetch_all(_NEWEST_WITH_PAGES, (file_id, *between, *before, limit))
     return [(SessionSummary._make(row), pages) for *row, pages in found]
 
 
