@@ -10,7 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from docshare.contract.plans import Plan
-from docshare.report import feedback, overview, pages, people, periods, session, session_list, words
+from docshare.report import account, feedback, overview, pages, people, periods, session, session_list, words
+from docshare.report.account import AccountReportInput
 from docshare.report.pages import Thumbnail
 from docshare.report.periods import ReportPeriod
 from docshare.report.session_list import SessionListInput
@@ -91,6 +92,11 @@ def render_session(found: Row, report: Row, report_address: str, file_address: s
 def render_sessions(material: SessionListInput) -> Markup:
     """Return the page of all sessions of a file, from its ``header``."""
     return Markup(render_template("sessions.html", session_list.build_list_context(material)))  # noqa: S704 - escaped there
+
+
+def render_account_report(material: AccountReportInput) -> Markup:
+    """Return the page about all files of an account, from its ``header``."""
+    return Markup(render_template("account.html", account.build_account_context(material)))  # noqa: S704 - escaped there
 
 
 def render_template(name: str, values: Mapping[str, Any]) -> str:
