@@ -46,9 +46,12 @@ class ExplainedSession:
     beacons: list[BeaconRow]
 
 
-def list_newest(rt: Runtime, file_id: int) -> list[SessionSummary]:
-    """Return the 50 ended and counted sessions of a file with the latest start, newest first."""
-    return table.list_newest(rt.db, file_id, REPORT_SESSIONS)
+def list_newest(rt: Runtime, file_id: int, between: tuple[int, int] | None = None) -> list[SessionSummary]:
+    """Return the 50 ended and counted sessions of a file with the latest start, newest first; only those that began
+    ``between`` two instants (ms), if given."""
+    if between is None:
+        return table.list_newest(rt.db, file_id, REPORT_SESSIONS)
+    return [row for row, _ in table.list_newest_with_pages(rt.db, file_id, between, NEWEST, REPORT_SESSIONS)]
 
 
 def list_newest_with_pages(
