@@ -10,9 +10,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from docshare.contract.plans import Plan
-from docshare.report import feedback, overview, pages, people, periods, session, words
+from docshare.report import account, feedback, overview, pages, people, periods, session, session_list, words
+from docshare.report.account import AccountReportInput
 from docshare.report.pages import Thumbnail
 from docshare.report.periods import ReportPeriod
+from docshare.report.session_list import SessionListInput
 from docshare.report.values import Row, clean_text, read_instant, read_number, read_object, read_web_address
 
 STATIC = Path(__file__).with_name("static")
@@ -37,7 +39,7 @@ class ReportInput:
     not variants, as a row of ``variants``. ``period``: the days that ``report``, ``pages``,
     ``sessions`` and ``uncounted`` cover, None for all time. ``report_address``, ``sessions_address`` and
     ``file_address``: addresses of this page, of the pages of single sessions and of the page of the file; a report
-    outside the server has none.
+    outside the server has none. ``cover``: the thumbnail beside the title.
     """
 
     report: Row
@@ -55,6 +57,7 @@ class ReportInput:
     report_address: str | None = None
     sessions_address: str | None = None
     file_address: str | None = None
+    cover: Thumbnail | None = None
 
     @property
     def name(self) -> str:
@@ -84,6 +87,16 @@ def render_session(found: Row, report: Row, report_address: str, file_address: s
     are those of the pages of the report and of the file."""
     places = {"report_address": report_address, "file_address": file_address}
     return Markup(render_template("session.html", session.build_session_context(found, report) | places))  # noqa: S704 - escaped there
+
+
+def render_sessions(material: SessionListInput) -> Markup:
+    """Return the page of all sessions of a file, from its ``header``."""
+    return Markup(render_template("sessions.html", session_list.build_list_context(material)))  # noqa: S704 - escaped there
+
+
+def render_account_report(material: AccountReportInput) -> Markup:
+    """Return the page about all files of an account, from its ``header``."""
+    return Markup(render_template("account.html", account.build_account_context(material)))  # noqa: S704 - escaped there
 
 
 def render_template(name: str, values: Mapping[str, Any]) -> str:
@@ -116,6 +129,7 @@ def build_context(material: ReportInput) -> dict[str, Any]:
         "name": material.name,
         "facts": _describe_file(file, total),
         "link": read_web_address(file.get("shareUrl")),
+        "cover": material.cover,
         "code": material.code,
         "state": _describe_state(file),
         "window": None if seen is None or file.get("pageRangeEmpty") else words.format_pages(*seen),
@@ -133,11 +147,12 @@ def build_context(material: ReportInput) -> dict[str, Any]:
         "uncounted_sessions": session.list_uncounted(list(material.uncounted), material.sessions_address),
         "uncounted": overview.describe_uncounted(report),
         "breakdowns": overview.list_breakdowns(report),
-        "pages": pages.build_pages_section(material.pages, material.pictures, seen),
+        "pages": pages.build_pages_section(material.pages, material.pictures, seen, report.get("funnel")),
         "page_head": pages.TABLE_HEAD,
         "sessions": people.list_sessions(report, material.sessions_address, material.sessions),
         "shown": people.MAX_VISIBLE_ROWS,
         "few": session.MAX_VISIBLE_UNCOUNTED,
+        "all_sessions": _build_list_address(material),
         "contacts": people.build_contact_table(report),
         "recipients": people.list_recipient_links(report, material.other_links),
         "taps": people.list_taps(report),
@@ -148,6 +163,13 @@ def build_context(material: ReportInput) -> dict[str, Any]:
         "receipts": feedback.list_receipts(material.feedback),
         "hidden": _list_hidden_sections(clean_text(report.get("tier"))),
     }
+
+
+def _build_list_address(material: ReportInput) -> str | None:
+    """Return the address of the page of all sessions of the days of the report, if there is one."""
+    if material.sessions_address is None or material.period is None:
+        return material.sessions_address
+    return f"{material.sessions_address}?{material.period.query}"
 
 
 def _page_range(file: Row) -> tuple[int, int] | None:

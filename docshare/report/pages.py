@@ -1,4 +1,4 @@
-"""The pages of the document: the reading time of each, with thumbnails."""
+"""The pages of the document: the reading time of each as a strip of thumbnails, and how many readers reached it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from docshare.report import charts, words
 from docshare.report.charts import Figure
-from docshare.report.values import Row, list_objects, read_number, read_object
+from docshare.report.values import Row, list_objects, read_number, read_object, read_percentage
 
 MAX_THUMBNAILS = 60  # pages with a thumbnail; a table lists the others
 _MAX_TABLE_ROWS = 2_000
@@ -17,23 +17,30 @@ TABLE_HEAD = ("Page", "Time on average", "Views", "By turning back")
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """A thumbnail of a page: its address (``data:`` is allowed) and its size, of which only the ratio matters."""
+    """A thumbnail of a page: its address (``data:`` is allowed) and its size, of which only the ratio matters;
+    ``small``: address of a smaller one for the strip of pages, "" if there is none."""
 
     src: str
     width: int
     height: int
+    small: str = ""
 
 
 @dataclass(frozen=True)
 class PageTile:
-    """One page: its number, its average time as text and as a bar, its views, and the views by turning back;
-    ``longest``: it has the longest average time of all pages."""
+    """One page: its number, its average time as text, as a bar and as a heat ``level`` (0 to ``HEAT_LEVELS``), its
+    views, the views by turning back, and the share of sessions that ``reached`` it ("" if the plan does not include
+    it); ``drop``: the number of sessions that went no further than the page before; ``longest``: it has the longest
+    average time of all pages."""
 
     number: int
     time: str
     bar: Markup
+    level: int
     views: str
     back: str
+    reached: str
+    drop: str
     longest: bool
     picture: Thumbnail | None
 
@@ -42,20 +49,21 @@ class PageTile:
 class PagesSection:
     """``leaves``: the first pages, with thumbnails; ``more``: the rest, as lines of a table; ``unlisted``: the number
     of pages beyond that; ``insight``: a sentence about all pages; ``chart``: replaces the leaves if there are no
-    thumbnails."""
+    thumbnails; ``legend``: the longest time of each heat level, from the lowest."""
 
     leaves: tuple[PageTile, ...]
     more: tuple[tuple[str, ...], ...]
     unlisted: int
     insight: str
     chart: Figure | None
+    legend: tuple[str, ...] = ()
 
 
 def build_pages_section(
-    answer: Row | None, pictures: Mapping[int, Thumbnail], seen: tuple[int, int] | None
+    answer: Row | None, pictures: Mapping[int, Thumbnail], seen: tuple[int, int] | None, funnel: object = None
 ) -> PagesSection | None:
     """Return the pages of ``GET .../readership/pages``; None without it. ``seen``: the first and the last page of the
-    page range, if there is one."""
+    page range, if there is one; ``funnel``: that of the report."""
     rows = _list_visible_pages(answer, seen)
     if not rows:
         return None
@@ -66,9 +74,11 @@ def build_pages_section(
         return PagesSection(
             (), (), max(0, len(rows) - _MAX_TABLE_ROWS), insight, _build_figure(rows, longest, insight, lines)
         )
-    leaves = tuple(_build_tile(row, longest, pictures) for row in rows[:MAX_THUMBNAILS])
+    steps = _read_funnel(funnel)
+    leaves = tuple(_build_tile(row, longest, pictures, steps) for row in rows[:MAX_THUMBNAILS])
     more = tuple(_build_table_row(row) for row in rows[MAX_THUMBNAILS : MAX_THUMBNAILS + _MAX_TABLE_ROWS])
-    return PagesSection(leaves, more, max(0, len(rows) - MAX_THUMBNAILS - _MAX_TABLE_ROWS), insight, None)
+    unlisted = max(0, len(rows) - MAX_THUMBNAILS - _MAX_TABLE_ROWS)
+    return PagesSection(leaves, more, unlisted, insight, None, _build_legend(longest))
 
 
 def list_thumbnail_numbers(answer: Row | None, seen: tuple[int, int] | None) -> list[int]:
@@ -83,12 +93,44 @@ def _list_visible_pages(answer: Row | None, seen: tuple[int, int] | None) -> lis
     return [row for row in rows if first <= read_number(row.get("pageNumber")) <= last or read_number(row.get("views"))]
 
 
-def _build_tile(row: Row, longest: int, pictures: Mapping[int, Thumbnail]) -> PageTile:
+def _build_legend(longest: int) -> tuple[str, ...]:
+    if not longest:
+        return ()
+    levels = range(1, charts.HEAT_LEVELS + 1)
+    return tuple(words.format_millis(longest * level // charts.HEAT_LEVELS) for level in levels)
+
+
+def _read_funnel(funnel: object) -> dict[int, tuple[int, float]]:
+    """Return the number of sessions that reached each page, and their share in percent."""
+    return {
+        read_number(step.get("page")): (read_number(step.get("reached")), read_percentage(step.get("pct")))
+        for step in list_objects(funnel)
+    }
+
+
+def _describe_drop(page: int, steps: Mapping[int, tuple[int, float]]) -> str:
+    """Return how many sessions went no further than the page before ``page``; empty without any."""
+    lost = steps.get(page - 1, (0, 0.0))[0] - steps.get(page, (0, 0.0))[0]
+    return words.format_count(lost) if page in steps and lost > 0 else ""
+
+
+def _build_tile(
+    row: Row, longest: int, pictures: Mapping[int, Thumbnail], steps: Mapping[int, tuple[int, float]]
+) -> PageTile:
     page, millis = read_number(row.get("pageNumber")), read_number(row.get("avgDurationMs"))
     time, views, back = _format_page_facts(row)
     share = millis * 100 / longest if longest else 0.0
     return PageTile(
-        page, time, charts.draw_bar(share), views, back, bool(longest) and millis == longest, pictures.get(page)
+        page,
+        time,
+        charts.draw_bar(share),
+        charts.heat_level(millis, longest),
+        views,
+        back,
+        words.format_percent(steps[page][1]) if page in steps else "",
+        _describe_drop(page, steps),
+        bool(longest) and millis == longest,
+        pictures.get(page),
     )
 
 

@@ -13,7 +13,7 @@ from docshare.report.drawing import STATIC, ReportInput, render_report, render_t
 _POLICY = "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'"
 # The stylesheet of the share pages, which is part of the server package.
 _DESIGN_STYLE = Path(__file__).parents[1] / "server" / "web" / "static" / "design.css"
-_STYLES = ("report.css", "tables.css", "sessions.css", "feedback.css", "screens.css")
+_STYLES = ("report.css", "tables.css", "sessions.css", "feedback.css", "screens.css", "strip.css")
 _FONT_FACE = re.compile(r"@font-face \{.*?\n\}\n", re.DOTALL)
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.support.cast import World
 from tests.support.owner import sign_in_browser
 
-OWNER_PATHS = ["/files", "/trash", "/webhooks", "/account"]
+OWNER_PATHS = ["/files", "/trash", "/webhooks", "/account", "/readership"]
 
 
 @pytest.mark.parametrize("path", OWNER_PATHS)

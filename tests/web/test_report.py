@@ -172,13 +172,13 @@ def test_a_long_breakdown_shows_eight_rows_and_collapses_the_rest() -> None:
 
 
 def test_each_page_has_a_thumbnail_and_the_longest_is_highlighted() -> None:
-    page = render_report(full_material())
-    leaves = page.find_all("li", class_="leaf")
+    leaves = render_report(full_material()).find_all("li", class_="leaf")
     assert len(leaves) == 12
     assert leaves[2].find_one("img").attrs == {
         "src": f"{reports.DOT}#3", "width": "842", "height": "595", "alt": "", "loading": "lazy", "decoding": "async",
     }  # fmt: skip
-    assert [leaf.words for leaf in leaves if leaf.matches(class_="is-longest")] == ["Page 81m 32s 88 views · 4 back"]
+    (longest,) = (leaf for leaf in leaves if leaf.matches(class_="is-longest"))
+    assert longest.words.startswith("Page 81m 32s 88 views · 4 back")
     assert leaves[2].find_one("rect").attrs["width"] == "69.33%"
 
 

@@ -61,7 +61,7 @@ def test_the_page_shows_the_reading_of_readers(world: World) -> None:
     assert get_tile_value(page, "Pages seen") == "50%"
     assert [leaf.find_one("b").words for leaf in page.find_all("li", class_="leaf")] == ["16s", "8s", "0s"]
     first = page.find_all("li", class_="leaf")[0].find_one("img").attrs
-    assert first["src"] == f"/{made['shortId']}/pages/1-800.jpg?v=1"
+    assert first["src"] == f"/{made['shortId']}/pages/1-240.jpg?v=1"
     assert (first["width"], first["height"]) == ("612", "792")
     assert len(page.find_all("table", class_="sessions")[0].find_one("tbody").find_all("tr")) == 2
 
@@ -87,7 +87,7 @@ def test_the_thumbnails_of_a_gated_document_with_a_page_range_load_for_the_owner
     http = sign_in_browser(world, world.pia)
     page = get_report_page(http, made["uuid"])
     sources = [node.find_one("img").attrs["src"] for node in page.find_all("li", class_="leaf")]
-    assert sources == [f"/{made['shortId']}/pages/{number}-800.jpg?v=1" for number in (1, 2, 3)]
+    assert sources == [f"/{made['shortId']}/pages/{number}-240.jpg?v=1" for number in (1, 2, 3)]
     assert [http.get(source).mimetype for source in sources] == ["image/jpeg"] * 3
     assert page.find_one("p", class_="notice").words.startswith("Readers see pages 2 to 3 only")
 

@@ -12,9 +12,13 @@ from docshare.server.services.readership import sessions as readership_sessions
 
 
 def show_report(caller: Caller, name: str) -> Response:
-    """``GET /files/{id}/readership``: return the sections of the report that the owner's plan includes."""
-    found = readership.build_report(current_runtime(), caller, name)
-    return answers.json_response(represent_readership.report_object(current_runtime().config.base_url, found))
+    """``GET /files/{id}/readership``: return the sections of the report that the owner's plan includes, over all time
+    or over the sessions that began on the days of the query."""
+    runtime = current_runtime()
+    days = readership.parse_requested_days(runtime, request.args.get("from"), request.args.get("to"))
+    found = readership.build_report(runtime, caller, name, days)
+    answer = represent_readership.report_object(runtime.config.base_url, found)
+    return answers.json_response(represent_readership.without_comparison(answer))
 
 
 def list_page_figures(caller: Caller, name: str) -> Response:

@@ -1,10 +1,14 @@
 """Ranges of whole days in UTC, for the readership of a part of the time."""
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from docshare.contract.wire import parse_instant
+
 MAX_DAYS = 366
 _DAY_MS = 86_400_000
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _EARLIEST = date(2000, 1, 1)  # nothing was read before, and there must be dates before the range
 ALL_TIME = (0, 2**62)
 """Bounds (ms) that include every instant."""
@@ -65,6 +69,19 @@ def parse_days(first: str, last: str, now: int) -> DayRange | None:
     later = max(_EARLIEST, min(later, today))
     earlier = max(_EARLIEST, min(earlier, later))
     return DayRange(max(earlier, later - timedelta(days=MAX_DAYS - 1)), later)
+
+
+def parse_day(text: str) -> date | None:
+    """Return the day (UTC) of ``text``, ``YYYY-MM-DD`` or an RFC 3339 instant; None for anything else, and for days
+    before the year 2000."""
+    instant = parse_instant(text)
+    try:
+        day = date.fromisoformat(text) if _DAY.fullmatch(text) else None
+    except ValueError:
+        return None
+    if instant is not None:
+        day = datetime.fromtimestamp(instant / 1000, UTC).date()
+    return day if day is not None and day >= _EARLIEST else None
 
 
 def _first_millisecond(day: date) -> int:

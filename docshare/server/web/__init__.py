@@ -18,6 +18,7 @@ from docshare.server.services.links import entry, watermark
 from docshare.server.services.operations import unsubscribe
 from docshare.server.services.readership import viewing
 from docshare.server.web import (
+    account_readership,
     appearance,
     assets,
     beacons,
@@ -33,6 +34,7 @@ from docshare.server.web import (
     owner,
     public,
     report,
+    report_sessions,
     sign_in,
 )
 
@@ -77,6 +79,8 @@ def register(app: Flask) -> None:
         gate,
         notices,
         report,
+        account_readership,
+        report_sessions,
         public,
     ):
         app.register_blueprint(module.blueprint)

@@ -17,7 +17,7 @@ from docshare.report import ReportInput, ReportPeriod, Thumbnail, list_thumbnail
 from docshare.server.api.represent import feedback as represent_feedback
 from docshare.server.api.represent import readership
 from docshare.server.http.views import current_runtime
-from docshare.server.pdf.pages import PAGE_WIDTHS
+from docshare.server.pdf.pages import PAGE_WIDTHS, THUMBNAIL_WIDTHS
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
@@ -30,7 +30,7 @@ from docshare.server.web.sign_in import session_cookie
 
 _ENDED_STATES = ("expired", "burned")
 _UNCOUNTED_SESSIONS = 50  # newest sessions that were not counted on the page
-_WIDTH = min(PAGE_WIDTHS)  # pixels
+_WIDTH, _SMALL_WIDTH = min(PAGE_WIDTHS), max(THUMBNAIL_WIDTHS)  # pixels
 
 blueprint = Blueprint("report", __name__)
 
@@ -47,10 +47,10 @@ def page(name: str) -> Response:
             request.full_path.rstrip("?"), "Only the owner of a document can see who has read it."
         )
     try:
-        material = _gather_report_input(current_runtime(), caller, name, _read_days(current_runtime()))
+        material = _gather_report_input(current_runtime(), caller, name, read_days(current_runtime()))
     except Problem:
-        return problem_pages.render_problem_page(_unknown_link_problem())
-    return _render_page(material, render_report(material))
+        return problem_pages.render_problem_page(unknown_link())
+    return render_page(material, render_report(material))
 
 
 @blueprint.get("/readership/<name>/sessions/<session>")
@@ -62,16 +62,17 @@ def show_session(name: str, session: str) -> Response:
         return sign_in_return.ask_to_sign_in(request.path, "Only the owner of a document can see who has read it.")
     try:
         found = readership.explained_session(sessions.explain_session(runtime, caller, name, session))
-        whole = _load_report(runtime, caller, name)
+        whole = load_report(runtime, caller, name)
     except Problem as problem:
-        shown = problem if problem.code == "plan_required" else _unknown_link_problem()
+        shown = problem if problem.code == "plan_required" else unknown_link()
         return problem_pages.render_problem_page(shown)
     file = whole["file"]
-    content = render_session(found, whole, _report_address(file), _file_address(file))
-    return _render_page(ReportInput(whole, runtime.clock()), content)
+    content = render_session(found, whole, report_address(file), file_address(file))
+    return render_page(ReportInput(whole, runtime.clock()), content)
 
 
-def _render_page(material: ReportInput, content: Markup) -> Response:
+def render_page(material: ReportInput, content: Markup) -> Response:
+    """Return the page that shows ``content``, rendered from ``material``."""
     made_at = format_instant(material.created_at)
     body = render_template(
         "readership.html", name=material.name, made=material.created_text, made_at=made_at, content=content
@@ -79,11 +80,13 @@ def _render_page(material: ReportInput, content: Markup) -> Response:
     return make_response(body)
 
 
-def _report_address(file: dict[str, Any]) -> str:
+def report_address(file: dict[str, Any]) -> str:
+    """Return the address of the report of ``file``."""
     return f"/readership/{file['uuid']}"
 
 
-def _file_address(file: dict[str, Any]) -> str:
+def file_address(file: dict[str, Any]) -> str:
+    """Return the address of the page of ``file``."""
     return f"/files/{file['uuid']}"
 
 
@@ -95,29 +98,31 @@ def now(name: str) -> Response:
     """
     caller = sign_in.find_caller(current_runtime(), session_cookie())
     if caller is None:
-        raise _unknown_link_problem()
+        raise unknown_link()
     try:
-        found = _load_report(current_runtime(), caller, name)
+        found = load_report(current_runtime(), caller, name)
     except Problem:
-        raise _unknown_link_problem() from None
+        raise unknown_link() from None
     return jsonify(drop_none({"activeReaders": found["summary"].get("activeReaders")}))
 
 
-def _read_days(runtime: Runtime) -> DayRange | None:
+def read_days(runtime: Runtime) -> DayRange | None:
     """Return the range that the query of the current request selects; None for all time."""
     preset, first, last = (request.args.get(key, "") for key in ("range", "from", "to"))
     return report.select_days(runtime, preset, first, last)
 
 
-def _describe_days(found: report.Report, days: DayRange | None) -> ReportPeriod | None:
+def describe_days(
+    days: DayRange | None, previous: dict[str, Any] | None = None, *, is_cut: bool = False
+) -> ReportPeriod | None:
+    """Return ``days`` as the range of the page, if it has one; ``previous`` is the summary of the range before."""
     if days is None:
         return None
     preset = request.args.get("range", "")
-    is_cut = found.previous is None
     return ReportPeriod(
         days.first,
         days.last,
-        readership.previous_summary(found),
+        previous,
         preset if preset in report.RANGE_PRESETS else "",
         report.MAX_RANGE_SESSIONS if is_cut else None,
     )
@@ -132,11 +137,11 @@ def _gather_report_input(runtime: Runtime, caller: Caller, name: str, days: DayR
         found,
         runtime.clock(),
         code=f"/api/files/{file['shortId']}/qr-code",
-        period=_describe_days(built, days),
+        period=describe_days(days, readership.previous_summary(built), is_cut=built.previous is None),
         other_links=readership.other_links_row(built),
-        report_address=_report_address(file),
-        sessions_address=f"{_report_address(file)}/sessions",
-        file_address=_file_address(file),
+        report_address=report_address(file),
+        sessions_address=f"{report_address(file)}/sessions",
+        file_address=file_address(file),
     )
     if _is_on_plan(caller, "readership.pages"):
         material = replace(material, pages=readership.pages_object(report.list_pages(runtime, caller, name, days)))
@@ -155,10 +160,12 @@ def _gather_report_input(runtime: Runtime, caller: Caller, name: str, days: DayR
             annotations=represent_feedback.annotations_object(feedback.list_annotations(runtime, caller, name)),
             feedback=represent_feedback.feedback_object(feedback.load_for_owner(runtime, caller, name)),
         )
-    return replace(material, pictures=_list_thumbnails(runtime, file, list_thumbnail_pages(material)))
+    pictures = _list_thumbnails(runtime, file, sorted({1, *list_thumbnail_pages(material)}))
+    return replace(material, pictures=pictures, cover=pictures.get(1))
 
 
-def _load_report(runtime: Runtime, caller: Caller, name: str) -> dict[str, Any]:
+def load_report(runtime: Runtime, caller: Caller, name: str) -> dict[str, Any]:
+    """Return the report of the caller's file ``name`` over all time. Raises what ``report.build_report`` raises."""
     return readership.report_object(runtime.config.base_url, report.build_report(runtime, caller, name))
 
 
@@ -173,9 +180,13 @@ def _list_thumbnails(runtime: Runtime, file: dict[str, Any], numbers: list[int])
         return {}
     shapes = _page_sizes(links.load_page_sizes(runtime, link), numbers)
     return {
-        number: Thumbnail(f"/{file['shortId']}/pages/{number}-{_WIDTH}.jpg?v={file['contentVersion']}", *shape)
+        number: Thumbnail(_image_address(file, number, _WIDTH), *shape, _image_address(file, number, _SMALL_WIDTH))
         for number, shape in shapes.items()
     }
+
+
+def _image_address(file: dict[str, Any], number: int, width: int) -> str:
+    return f"/{file['shortId']}/pages/{number}-{width}.jpg?v={file['contentVersion']}"
 
 
 def _page_sizes(runs: list[list[float]], numbers: list[int]) -> dict[int, tuple[int, int]]:
@@ -189,5 +200,6 @@ def _page_sizes(runs: list[list[float]], numbers: list[int]) -> dict[int, tuple[
     return found
 
 
-def _unknown_link_problem() -> Problem:
+def unknown_link() -> Problem:
+    """Return the problem of a name that does not exist for the visitor."""
     return Problem("not_found", "There is no such link.")

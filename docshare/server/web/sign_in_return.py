@@ -11,7 +11,7 @@ _COOKIE = "docshare_next"
 _SECONDS = 15 * 60  # a sign-in link works for ten minutes
 # Pages that require a sign-in. One slash: two would begin the name of another host.
 _RETURN_PATHS = re.compile(
-    r"/(oauth/authorize\?|readership/|(?:account|device|files|trash|webhooks|dashboard|docs)(?![^/?]))[!-~]*"
+    r"/(oauth/authorize\?|(?:account|device|files|readership|trash|webhooks|dashboard|docs)(?![^/?]))[!-~]*"
 )
 _MAX_PATH_CHARS = 4_000
 

@@ -33,6 +33,14 @@ def report_object(base_url: str, found: Report) -> dict[str, Any]:
     return drop_none(_filter_by_plan(REPORT_SECTIONS, found, sections))
 
 
+def without_comparison(report: dict[str, Any]) -> dict[str, Any]:
+    """Return ``report`` without the numbers of the range before, which only the page shows."""
+    if "variants" not in report:
+        return report
+    rows = [{key: value for key, value in row.items() if key != "sessionsBefore"} for row in report["variants"]]
+    return {**report, "variants": rows}
+
+
 def previous_summary(found: Report) -> dict[str, Any] | None:
     """Return the summary of the range before that of the report, as in the report; None without one."""
     return None if found.previous is None else _filter_by_plan(REPORT_SUMMARY, found, _summary_section(found.previous))

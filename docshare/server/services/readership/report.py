@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from docshare.contract.features import require_plan
+from docshare.contract.fields import field_problem
 from docshare.contract.limits import ACTIVE_READER_MS, REPORT_CONTACTS, REPORT_REFERRERS
 from docshare.contract.plans import Plan
 from docshare.server.rules import day_range
@@ -146,6 +147,28 @@ def select_days(rt: Runtime, preset: str, first: str, last: str) -> DayRange | N
     """
     now = rt.clock()
     return day_range.find_preset(preset, now) or day_range.parse_days(first, last, now)
+
+
+def parse_requested_days(rt: Runtime, first: str | None, last: str | None) -> DayRange | None:
+    """Return the days from ``first`` to ``last`` (each ``YYYY-MM-DD`` or an RFC 3339 instant; ``last`` is today by
+    default, and at most today); None without either.
+
+    Raises ``bad_request``.
+    """
+    if first is None and last is None:
+        return None
+    today = day_range.end_today(1, rt.clock()).last
+    days = [day_range.parse_day(first or ""), today if last is None else day_range.parse_day(last)]
+    for name, day in zip(("from", "to"), days, strict=True):
+        if day is None:
+            raise field_problem(name, "a date such as 2026-11-20, or an RFC 3339 time")
+    earlier, later = (min(day, today) if day else today for day in days)
+    if days[0] != earlier or earlier > later:
+        raise field_problem("from", "a day that is neither after to nor after today")
+    found = DayRange(earlier, later)
+    if found.days > day_range.MAX_DAYS:
+        raise field_problem("from", f"at most {day_range.MAX_DAYS} days before to")
+    return found
 
 
 def build_report(rt: Runtime, caller: Caller, name: str, days: DayRange | None = None) -> Report:
@@ -326,7 +349,7 @@ def _load_range_reader_details(
         return VariantReaders(uuid or "", label, sessions, mean_ms, revoked_at, redacted_at, sessions_before)
 
     return ReaderDetails(
-        sessions=[],  # the page lists them with their pages
+        sessions=readership_sessions.list_newest(rt, file_id, between),
         hotspots=sharing.count_hotspot_taps(rt.db, file_id, between),
         cta_taps=reader_tables.count_cta_taps(rt.db, file_id, between),
         variants=[

@@ -23,6 +23,9 @@ from docshare.server.store.tables.sessions import PageRow as PageRow
 from docshare.server.store.tables.sessions import SessionClassification
 from docshare.server.store.tables.sessions import SessionSummary as SessionSummary
 
+NEWEST = (2**62, 2**62)
+"""A start (ms) and an id that are later than those of every session."""
+
 
 @dataclass(frozen=True)
 class BeaconRow:
@@ -44,9 +47,12 @@ class ExplainedSession:
     beacons: list[BeaconRow]
 
 
-def list_newest(rt: Runtime, file_id: int) -> list[SessionSummary]:
-    """Return the 50 ended and counted sessions of a file with the latest start, newest first."""
-    return table.list_newest(rt.db, file_id, REPORT_SESSIONS)
+def list_newest(rt: Runtime, file_id: int, between: tuple[int, int] | None = None) -> list[SessionSummary]:
+    """Return the 50 ended and counted sessions of a file with the latest start, newest first; only those that began
+    ``between`` two instants (ms), if given."""
+    if between is None:
+        return table.list_newest(rt.db, file_id, REPORT_SESSIONS)
+    return [row for row, _ in table.list_newest_with_pages(rt.db, file_id, between, NEWEST, REPORT_SESSIONS)]
 
 
 def list_newest_with_pages(
@@ -55,18 +61,18 @@ def list_newest_with_pages(
     name: str,
     days: DayRange | None = None,
     *,
+    before: tuple[int, int] = NEWEST,
     limit: int = REPORT_SESSIONS,
-    offset: int = 0,
 ) -> list[tuple[SessionSummary, list[PageRow]]]:
     """Return the counted sessions of the caller's file ``name`` that began on ``days``, newest first, with their pages.
 
-    At most ``limit``, without the first ``offset``. Raises as ``list_after``.
+    At most ``limit``, and only those older than ``before`` (start in ms and id). Raises as ``list_after``.
     """
     between = ALL_TIME if days is None else days.bounds
     with rt.db.snapshot():
         file = files.get_for_readership(rt, caller, name)
         require_plan(caller.plan, "readership.sessions", "The stream of sessions")
-        found = table.list_newest_with_pages(rt.db, file.id, between, limit, offset)
+        found = table.list_newest_with_pages(rt.db, file.id, between, before, limit)
     return [(row, _parse_pages(json.loads(pages))) for row, pages in found]
 
 

@@ -98,7 +98,8 @@ _PAGES = (
     "(SELECT * FROM session_pages WHERE session_id = s.id ORDER BY page) pages)"
 )
 _BETWEEN = "r.started_at >= ? AND r.started_at < ?"
-_NEWEST_WITH_PAGES = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND {_BETWEEN} {_ORDER_NEWEST} OFFSET ?"
+_BEFORE = "(r.started_at, r.id) < (?, ?)"
+_NEWEST_WITH_PAGES = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND {_BETWEEN} AND {_BEFORE} {_ORDER_NEWEST}"
 _AFTER = f"SELECT {_ROW}, {_PAGES} {_FROM_COUNTED} AND r.id > ? ORDER BY r.id LIMIT ?"
 _UNCOUNTED = (
     f"SELECT {_ROW}, s.class, s.reason FROM view_sessions s "  # noqa: S608 - columns from above
@@ -110,6 +111,22 @@ _ONE = (
     f"SELECT s.id, {_ROW}, {_CLASSIFICATION} FROM view_sessions s "  # noqa: S608 - columns from above
     f"LEFT JOIN session_rows r ON r.session_id = s.id {_JOIN_SOURCES} "
     "WHERE s.uuid = ? AND s.file_id = ? AND s.class <> 'declined'"
+)
+_OF_ACCOUNT = (
+    "FROM files f FIRST JOIN session_rows r ON r.file_id = f.id FIRST JOIN view_sessions s ON s.id = r.session_id"
+)
+_IN_ACCOUNT = f"WHERE f.owner_id = ? AND f.trashed_at IS NULL AND {_BETWEEN}"
+_ACCOUNT_FILES = (
+    "SELECT f.uuid, f.original_name, COUNT(*), SUM(r.time_ms), COUNT(DISTINCT s.reader) "
+    f"{_OF_ACCOUNT} {_IN_ACCOUNT} GROUP BY f.id ORDER BY 3 DESC, f.id DESC"
+)
+_ACCOUNT_DAYS = (
+    "SELECT r.started_at / 86400000, COUNT(*) FROM files f FIRST JOIN session_rows r ON r.file_id = f.id "  # noqa: S608 - from above
+    f"{_IN_ACCOUNT} GROUP BY 1"
+)
+_ACCOUNT_NEWEST = (
+    f"SELECT f.uuid, f.original_name, f.content_version, f.total_pages, v.label, {_ROW} "
+    f"{_OF_ACCOUNT} {_JOIN_SOURCES} {_IN_ACCOUNT} {_ORDER_NEWEST}"
 )
 # The pages of an open session are in its beacons; when it ends, they are added to the sum.
 _SUM_PAGES = (
@@ -139,12 +156,54 @@ def list_newest(store: Store, file_id: int, limit: int) -> list[SessionSummary]:
 
 
 def list_newest_with_pages(
-    store: Store, file_id: int, between: tuple[int, int], limit: int, offset: int
+    store: Store, file_id: int, between: tuple[int, int], before: tuple[int, int], limit: int
 ) -> list[tuple[SessionSummary, str]]:
     """Return up to ``limit`` ended and counted sessions that began ``between`` two instants (ms, the second excluded),
-    each with its pages as JSON; newest first, without the first ``offset``."""
-    found = store.fetch_all(_NEWEST_WITH_PAGES, (file_id, *between, limit, offset))
+    each with its pages as JSON; newest first, and only those older than ``before`` (start in ms and id)."""
+    found = store.fetch_all(_NEWEST_WITH_PAGES, (file_id, *between, *before, limit))
     return [(SessionSummary._make(row), pages) for *row, pages in found]
+
+
+class FileSessions(NamedTuple):
+    """The ended and counted sessions of one file of an account, their time (ms), and their readers."""
+
+    uuid: str
+    name: str
+    sessions: int
+    time_ms: int
+    visitors: int
+
+
+class AccountSession(NamedTuple):
+    """One session of an account: its file, and the ``label`` of the variant that it came through."""
+
+    file: str
+    file_name: str
+    content_version: int
+    total_pages: int
+    label: str | None
+    row: SessionSummary
+
+
+def sum_account_by_file(store: Store, owner_id: int, between: tuple[int, int]) -> list[FileSessions]:
+    """Return the sums of each active file of an account over the sessions that began ``between`` two instants, most
+    sessions first; without files that have none."""
+    found = store.fetch_all(_ACCOUNT_FILES, (owner_id, *between))
+    return [FileSessions(uuid, name, count, int(time_ms), seen) for uuid, name, count, time_ms, seen in found]
+
+
+def count_account_by_day(store: Store, owner_id: int, between: tuple[int, int]) -> dict[int, int]:
+    """Return the sessions of the active files of an account by day (since 1970, UTC)."""
+    return {int(day): count for day, count in store.fetch_all(_ACCOUNT_DAYS, (owner_id, *between))}
+
+
+def list_account_newest(store: Store, owner_id: int, between: tuple[int, int], limit: int) -> list[AccountSession]:
+    """Return the newest ``limit`` sessions of the active files of an account, newest first."""
+    found = store.fetch_all(_ACCOUNT_NEWEST, (owner_id, *between, limit))
+    return [
+        AccountSession(uuid, name, version, pages, label, SessionSummary._make(row))
+        for uuid, name, version, pages, label, *row in found
+    ]
 
 
 def map_last_readings(store: Store, file_ids: str) -> dict[int, LastReading]:
