@@ -1,4 +1,4 @@
-"""A client of a saved login renews it once, in one thread at a time, and does not repeat that request after an error."""
+"""A client of a saved login renews it once, in one thread at a time, and does not repeat the request after an error."""
 
 from __future__ import annotations
 
