@@ -1,7 +1,7 @@
 """Turning pages by touch on a phone, and with reduced motion."""
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import ShareDocument
 from tests.support.browser import PHONE, visitor, wait_for_page
@@ -10,6 +10,7 @@ from tests.support.paged_viewer import (
     TouchInput,
     list_motions,
     make_publisher,
+    page_box,
     record_motion,
     visible_pages,
     wait_for_rest,
@@ -18,6 +19,16 @@ from tests.support.pdfs import A4, simple_pdf
 from tests.support.server_process import ServerProcess
 
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
+
+
+def double_tap(page: Page, x: int, y: int) -> None:
+    page.touchscreen.tap(x, y)
+    page.touchscreen.tap(x, y)
+
+
+def wait_for_width(page: Page, least: float) -> None:
+    """Wait until the first page is at least ``least`` pixels wide."""
+    page.wait_for_function("least => document.querySelector('.page').getBoundingClientRect().width >= least", arg=least)
 
 
 @pytest.fixture(scope="module", params=PAGED_MODES)
@@ -83,6 +94,109 @@ def test_two_fingers_zoom_and_one_finger_pans(browser: Browser, report: str) -> 
         finger.swipe(320, 60)
         page.wait_for_function("() => scrollX > 50")
         assert visible_pages(page) == [1]
+
+
+def test_two_fingers_that_move_together_move_the_enlarged_page(browser: Browser, report: str) -> None:
+    with visitor(browser, **HANDHELD) as person:
+        page = person.open(report)
+        double_tap(page, 195, 400)
+        wait_for_width(page, 700)
+        before = page.evaluate("[scrollX, scrollY]")
+        finger = TouchInput(page)
+        finger.touch("touchStart", (150, 400), (250, 400))
+        for step in range(1, 6):
+            finger.touch("touchMove", (150 - 10 * step, 400 - 10 * step), (250 - 10 * step, 400 - 10 * step))
+        finger.touch("touchEnd")
+        page.wait_for_function("([x, y]) => scrollX - x > 40 && scrollY - y > 40", arg=before)
+
+
+def test_a_double_tap_zooms_to_the_place_and_back(browser: Browser, report: str) -> None:
+    with visitor(browser, **HANDHELD) as person:
+        page = person.open(report)
+        fitted = page_box(page, 1)
+        double_tap(page, 250, 450)
+        wait_for_width(page, fitted["width"] * 1.9)
+        zoomed = page_box(page, 1)
+        for axis, length, tapped in (("x", "width", 250), ("y", "height", 450)):
+            was = (tapped - fitted[axis]) / fitted[length]
+            assert (tapped - zoomed[axis]) / zoomed[length] == pytest.approx(was, abs=0.02)
+        assert page.evaluate("visualViewport.scale") == 1
+        double_tap(page, 250, 450)
+        page.wait_for_function(
+            "width => document.querySelector('.page').getBoundingClientRect().width < width", arg=fitted["width"] * 1.1
+        )
+        assert page_box(page, 1) == fitted
+        assert visible_pages(page) == [1]
+        assert person.complaints == []
+
+
+def test_two_quick_taps_at_the_side_turn_two_pages(browser: Browser, report: str) -> None:
+    with visitor(browser, **HANDHELD) as person:
+        page = person.open(report)
+        width = page_box(page, 1)["width"]
+        double_tap(page, 375, 500)
+        wait_for_page(page, 3)
+        wait_for_rest(page)
+        assert page_box(page, 3)["width"] == width
+
+
+def test_a_swipe_from_the_edge_is_left_to_the_system(browser: Browser, report: str) -> None:
+    with visitor(browser, **HANDHELD) as person:
+        page = person.open(report)
+        finger = TouchInput(page)
+        finger.swipe(320, 60)
+        wait_for_page(page, 2)
+        wait_for_rest(page)
+        record_motion(page)
+        finger.swipe(5, 320)
+        wait_for_rest(page)
+        assert visible_pages(page) == [2]
+        assert list_motions(page) == []
+
+
+def test_the_browser_can_zoom_outside_the_pages_and_out_again(browser: Browser, report: str) -> None:
+    with visitor(browser, **HANDHELD) as person:
+        page = person.open(report)
+        action = "getComputedStyle(document.querySelector('#pages')).touchAction"
+        assert page.evaluate(action) == "pan-y"
+        assert page.evaluate("getComputedStyle(document.querySelector('.bar')).touchAction") == "auto"
+        prevented = """name => !document.querySelector(name).dispatchEvent(
+          new Event("gesturestart", { bubbles: true, cancelable: true }))"""
+        assert page.evaluate(prevented, "#pages")
+        assert not page.evaluate(prevented, ".bar")
+        session = page.context.new_cdp_session(page)
+        session.send("Emulation.setPageScaleFactor", {"pageScaleFactor": 2})
+        page.wait_for_function(f"() => {action} === 'auto'")
+        assert not page.evaluate(prevented, "#pages")
+        TouchInput(page).swipe(320, 60)
+        wait_for_rest(page)
+        assert visible_pages(page) == [1]
+        session.send("Emulation.setPageScaleFactor", {"pageScaleFactor": 1})
+        page.wait_for_function(f"() => {action} === 'pan-y'")
+
+
+def test_a_column_of_pages_zooms_by_double_tap(browser: Browser, server: ServerProcess, share: ShareDocument) -> None:
+    report = make_publisher(server, share)(simple_pdf(pages=4, size=A4), "standard")
+    with visitor(browser, **HANDHELD) as person:
+        page = person.open(report)
+        fitted = page_box(page, 1)
+        assert page.evaluate("getComputedStyle(document.querySelector('#pages')).touchAction") == "pan-x pan-y"
+        overscroll = "getComputedStyle(document.documentElement).overscrollBehaviorX"
+        assert page.evaluate(overscroll) == "auto"
+        double_tap(page, 100, 300)
+        wait_for_width(page, fitted["width"] * 1.9)
+        assert page.evaluate(overscroll) == "none"
+        zoomed = page_box(page, 1)
+        assert (300 - zoomed["y"]) / zoomed["height"] == pytest.approx((300 - fitted["y"]) / fitted["height"], abs=0.02)
+        finger = TouchInput(page)
+        finger.swipe(320, 60)
+        # A tap while the page still moves only stops it.
+        page.wait_for_function(
+            "() => scrollX > 100 && window.wasAt === scrollX || void (window.wasAt = scrollX)", polling=200
+        )
+        double_tap(page, 100, 300)
+        page.wait_for_function("() => document.documentElement.scrollWidth === 390")
+        assert page_box(page, 1)["width"] == fitted["width"]
 
 
 def test_drawing_turns_no_page(browser: Browser, report: str) -> None:

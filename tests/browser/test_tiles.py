@@ -149,3 +149,19 @@ def test_a_dense_screen_loads_no_tiles_before_it_is_zoomed(browser: Browser, rep
         page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
         page.wait_for_timeout(500)
         assert list_tiles(person) == []
+
+
+@pytest.mark.parametrize("density", [2, 3])
+def test_a_fitted_page_has_a_pixel_for_each_pixel_of_a_phone(browser: Browser, report: str, density: int) -> None:
+    """The natural width of an image with several widths is that of its layout, so its address is read."""
+    screen = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+    with visitor(browser, device_scale_factor=density, **screen) as person:
+        page = person.open(report)
+        page.locator(".page[data-page='1'].is-ready").wait_for()
+        chosen, width = page.locator(".page[data-page='1'] .page-image").evaluate(
+            "image => [image.currentSrc, image.clientWidth]"
+        )
+        match = re.search(r"/1-(\d+)\.jpg", chosen)
+        assert match is not None
+        assert int(match[1]) >= width * density > 700
+        assert list_tiles(person) == []

@@ -6,9 +6,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Request, expect
 
+from docshare.contract.viewer import VIEWER_MODES
 from tests.browser.conftest import ShareDocument
 from tests.support.browser import Visitor
-from tests.support.paged_viewer import PublishInMode
+from tests.support.paged_viewer import PublishInMode, visible_pages, wait_for_rest
 from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf, simple_pdf
 
 STRIP = (842.0, 200.0)
@@ -101,3 +102,47 @@ def test_a_page_of_a_spread_that_fills_the_window_is_shown_alone(
     page.wait_for_url(f"{url}#page=3")
     page.get_by_role("button", name="Next page").click()
     expect_pages(page, "4")
+
+
+@pytest.mark.parametrize("mode", VIEWER_MODES)
+def test_toolbar_address_and_time_agree_after_each_move(
+    desktop_visitor: Visitor, publish: PublishInMode, mode: str
+) -> None:
+    spreads = mode in ("flipbook", "magazine")
+    url = publish(simple_pdf(7, size=A4), mode)
+    page = desktop_visitor.open(f"{url}#page=7")
+
+    def expect_agreement(*pages: int) -> None:
+        with page.expect_request(is_claim_of(*pages)):
+            expect_pages(page, "-".join(str(number) for number in pages))
+            page.wait_for_url(f"{url}#page={pages[0]}")
+            page.mouse.move(310, 320)
+            page.mouse.move(320, 330)
+
+    expect_agreement(*((6, 7) if spreads else (7,)))
+    page.evaluate("location.hash = '#page=4'")
+    expect_agreement(*((4, 5) if spreads else (4,)))
+    page.get_by_role("button", name="Next page").click()
+    expect_agreement(*((6, 7) if spreads else (5,)))
+    page.keyboard.press("Home")
+    expect_agreement(1)
+
+
+@pytest.mark.parametrize("mode", ["flipbook", "magazine"])
+@pytest.mark.parametrize("total", [1, 6, 7])
+def test_no_turn_ends_at_an_empty_spread(
+    desktop_visitor: Visitor, publish: PublishInMode, mode: str, total: int
+) -> None:
+    page = desktop_visitor.open(publish(simple_pdf(total, size=A4), mode))
+    forward = page.get_by_role("button", name="Next page")
+    seen = visible_pages(page)
+    while forward.is_enabled():
+        forward.click()
+        wait_for_rest(page)
+        assert visible_pages(page)[:1] == [seen[-1] + 1]
+        seen += visible_pages(page)
+    assert seen == list(range(1, total + 1))
+    page.keyboard.press("PageDown")
+    wait_for_rest(page)
+    assert visible_pages(page)[-1] == total
+    expect(page.locator("#page-number")).to_have_value(str(total) if total != 7 else "6-7")

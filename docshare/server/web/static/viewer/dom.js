@@ -61,3 +61,8 @@ export function oncePerFrame(run) {
     });
   };
 }
+
+/** Whether the browser's own pinch zoom is in use. */
+export function isMagnified() {
+  return (window.visualViewport?.scale ?? 1) > 1.01;
+}

@@ -17,6 +17,7 @@ import { Toolbar } from "./toolbar.js";
 import { Zoom } from "./zoom.js";
 
 const SIDEWAYS = 60; // CSS pixels that an arrow key scrolls
+const CLOSER = 2; // factor of a double tap
 
 class Viewer {
   /**
@@ -41,7 +42,11 @@ class Viewer {
     this.find = new Find(this.source, this.mode);
     this.place = keepPlace(this.mode, this.facts.start);
     if (this.mode.rtl) this.toolbar.mirror();
-    listenToGestures(stage, { percent: () => this.percent, zoomTo: (...wanted) => this.zoomTo(...wanted) });
+    listenToGestures(stage, {
+      percent: () => this.percent,
+      zoomTo: (...wanted) => this.zoomTo(...wanted),
+      zoomToggle: (x, y) => this.zoomToggle(x, y),
+    });
     listenToKeys(this.keys());
     listenToPrinting(this.source, this.mode);
     watchSelection();
@@ -139,6 +144,17 @@ class Viewer {
   zoomTo(percent, x, y) {
     const fitted = this.zoom.fittedPercent(this.source.sizes.of(this.mode.page), this.mode.room);
     this.mode.zoomed(() => this.zoom.fix(percent, fitted), x, y);
+  }
+
+  /**
+   * Zoom in at a point of the window, or return to the fitted page.
+   *
+   * @param {number} x
+   * @param {number} y
+   */
+  zoomToggle(x, y) {
+    if (this.zoom.mode === "percent") this.mode.zoomed(() => this.zoom.fit(this.zoom.fitted), x, y);
+    else this.zoomTo(this.percent * CLOSER, x, y);
   }
 
   async openVisit() {

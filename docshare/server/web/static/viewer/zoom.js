@@ -26,6 +26,8 @@ export class Zoom {
     this.auto = auto;
     /** @type {Mode} */
     this.mode = "auto";
+    /** The last mode that was not a percentage. @type {Mode} */
+    this.fitted = "auto";
     this.percent = 100;
   }
 
@@ -79,6 +81,7 @@ export class Zoom {
   /** @param {string} mode  any but "percent" */
   fit(mode) {
     this.mode = /** @type {Mode} */ (mode);
+    this.fitted = this.mode;
   }
 
   /**

@@ -1,10 +1,12 @@
 /** Manual page turning: keys, wheel, fingers and pointers, if the event has no other effect on the page. */
 
+import { isMagnified } from "../dom.js";
 import { isBusy, isText, listenToDrags } from "./drag.js";
 import { listenToWheel, scrolls } from "./wheel.js";
 
 const SIDE = 0.14; // part of a page, at its edge, where a click turns it
 const SIDE_TOUCHED = 0.2; // of the window, for touch
+const SYSTEM_EDGE = 16; // CSS pixels at each side of the window, where a swipe goes back in the browser
 
 export class TurnInput {
   /** @param {import("./paged.js").Paged} mode */
@@ -54,7 +56,8 @@ export class TurnInput {
   /** @param {PointerEvent} event */
   mayDrag(event) {
     if (this.mode.isWider || !document.getSelection().isCollapsed) return false;
-    return event.pointerType !== "mouse" || (this.sideOf(event) !== 0 && !isText(event.target));
+    if (event.pointerType === "mouse") return this.sideOf(event) !== 0 && !isText(event.target);
+    return !isMagnified() && event.clientX >= SYSTEM_EDGE && event.clientX <= this.mode.frame.width - SYSTEM_EDGE;
   }
 
   /** @param {PointerEvent} event */
@@ -62,7 +65,9 @@ export class TurnInput {
     const touched = event.pointerType === "touch";
     if ((!touched && isText(event.target)) || !document.getSelection().isCollapsed) return;
     const side = this.sideOf(event);
-    if (side !== 0) this.mode.turn(this.mode.rtl ? -side : side);
+    if (side === 0) return;
+    event.preventDefault(); // two quick taps turn two pages instead of zooming
+    this.mode.turn(this.mode.rtl ? -side : side);
   }
 
   /**

@@ -83,6 +83,7 @@ export class Mode {
     this.column.lay((size) => this.zoom.scale(size, this.room), this.space, this.clientWidth);
     this.column.centre(this.column.top(this.page));
     this.stage.classList.add("is-live");
+    this.stage.classList.toggle("is-wider", this.column.width > this.clientWidth);
     this.stage.style.width = `${this.column.width}px`;
     this.stage.style.height = `${this.column.extent}px`;
     for (const view of this.views.values()) this.put(view);
