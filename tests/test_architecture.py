@@ -83,6 +83,15 @@ NOUNS: dict[str, set[str]] = {
     "webhooks": {"events"},
 }
 
+# The named tuples of rules and services: each is unpacked, built from a row of the database, or stored as JSON, or
+# there is one for each beacon. Any other value class is a frozen dataclass.
+NAMED_TUPLES = {
+    "Anchors", "AnnotationRow", "AttemptOutcome", "AttemptResult", "BeaconBody", "BeaconRow", "Color",
+    "ConfirmationResult", "DeliveryLane", "DesignFile", "DueDelivery", "FormField", "HeldGrant", "KnownViewer",
+    "LibraryEntry", "LinkSender", "NewLogin", "OutlineEntry", "PageAppearance", "PageTime", "Rect", "SessionReading",
+    "StoredBlob", "Watermark", "_Trial",
+}  # fmt: skip
+
 MAX_MODULES = 25  # per folder
 # Folders whose modules are all on one level, each named by one noun.
 FLAT = {"docshare/contract", "docshare/server/api", "docshare/server/rules", "docshare/server/web"}
@@ -205,6 +214,17 @@ def walk_running_code(node: ast.AST) -> Iterator[ast.AST]:
                 yield from (other, *walk_running_code(other))
         else:
             yield from walk_running_code(child)
+
+
+def test_only_listed_classes_of_rules_and_services_are_named_tuples() -> None:
+    found = {
+        node.name
+        for name, path in list_modules()
+        if is_in_scope("docshare.server.rules", name) or is_in_scope("docshare.server.services", name)
+        for node in ast.walk(parse_module(path))
+        if isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases)
+    }
+    assert found == NAMED_TUPLES
 
 
 def test_a_folder_does_not_contain_too_many_modules() -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from docshare.contract import fields
 from docshare.contract.plans import Plan
@@ -19,7 +19,8 @@ _TEXT_CHARS = 2_000
 _FORBIDDEN_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class FeedbackQuota(NamedTuple):
+@dataclass(frozen=True)
+class FeedbackQuota:
     """The maximum number of rows of one kind: ``per_viewer`` of one viewer, ``per_file`` of all viewers of a file
     together."""
 

@@ -1,7 +1,8 @@
 """Help for choosing the appearance of a share page: presets to start from, and warnings about contrast. Pure."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from docshare.contract.viewer import VIEWER_BLOCKS
 from docshare.server.rules import colors, stylesheet
@@ -10,7 +11,8 @@ from docshare.server.rules.colors import Color
 MIN_SHAPE_CONTRAST = 3.0  # contrast of a control with what surrounds it
 
 
-class LooksPreset(NamedTuple):
+@dataclass(frozen=True)
+class LooksPreset:
     """An appearance to start from: its ``key``, its ``label``, and a ``viewerSettings`` object with the blocks of
     ``PRESET_BLOCKS``, of which missing fields have their defaults."""
 

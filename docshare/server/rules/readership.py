@@ -1,13 +1,14 @@
 """The arithmetic of the readership report."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
 from docshare.contract.limits import REPORT_DAYS
 
 
-class FunnelStep(NamedTuple):
+@dataclass(frozen=True)
+class FunnelStep:
     """A step of the read-through funnel: ``reached`` sessions got to ``page`` or beyond, ``share`` of all, 0 to 100."""
 
     page: int

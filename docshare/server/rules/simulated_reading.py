@@ -4,7 +4,8 @@ The page is open for a moment before reading starts, so that the session is neve
 it is repeated. The pages are read in order, each for the same time; then the page is hidden.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from docshare.server.rules import reading
 
@@ -13,7 +14,8 @@ _BEACON_INTERVAL_MS = 30_000  # reading time per beacon; at a second or more per
 MIN_PAGE_MS = 1_000
 
 
-class ScheduledBeacon(NamedTuple):
+@dataclass(frozen=True)
+class ScheduledBeacon:
     """One beacon without its token, sent ``after_ms`` after the page was opened."""
 
     after_ms: int

@@ -21,18 +21,21 @@ A statement that cannot be written this way is a ``Statement`` with both texts s
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 
-class Statement(NamedTuple):
+@dataclass(frozen=True)
+class Statement:
     """One statement in the dialect of each engine."""
 
     sqlite: str
     postgresql: str
 
 
-class SpelledStatement(NamedTuple):
+@dataclass(frozen=True)
+class SpelledStatement:
     """A text for PostgreSQL's driver, and the parameter of each of its placeholders, from 0."""
 
     text: str

@@ -1,7 +1,7 @@
 """Verify tokens of the design tool, which identify a user and a design."""
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from docshare.contract.limits import MINUTE, SECOND
 from docshare.contract.problems import Problem
@@ -16,7 +16,8 @@ _MAX_ID_CHARS = 255
 _RETRY_HEADERS = {"Retry-After": str(MINUTE // SECOND)}  # after which fetching the keys is retried
 
 
-class UserDesign(NamedTuple):
+@dataclass(frozen=True)
+class UserDesign:
     """A design, and the design-tool user who publishes it."""
 
     user: str

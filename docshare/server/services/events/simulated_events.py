@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from docshare.contract.features import plan_problem, require_plan
 from docshare.contract.limits import BURN_DELAY_MS
@@ -53,7 +53,8 @@ class TriggerContext:
     values: Mapping[str, Any]
 
 
-class TriggerAction(NamedTuple):
+@dataclass(frozen=True)
+class TriggerAction:
     """How to trigger one kind of event.
 
     ``prepare``: return the values of the event as far as they can be chosen, or raise the Problem that prevents it,

@@ -4,7 +4,7 @@ The file has no owner: the claim token makes an account its owner, and the manag
 Its link expires after a week.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from docshare.contract import media
 from docshare.contract.limits import ANONYMOUS_EXPIRY_MS
@@ -18,7 +18,8 @@ from docshare.server.services.files.tokens import FileTokens
 from docshare.server.store.tables.files import File
 
 
-class AnonymousUpload(NamedTuple):
+@dataclass(frozen=True)
+class AnonymousUpload:
     """A new file, the only copy of its tokens, the warning about its document, and the addresses of linked pictures
     that its conversion left out."""
 

@@ -1,7 +1,7 @@
 """Upload, list and serve assets: the images and sounds of a share page, which belong to one file."""
 
 import json
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from docshare.contract.features import require_plan
 from docshare.contract.fields import is_uuid
@@ -25,7 +25,8 @@ from docshare.server.store.tables import removals as removal_rows
 from docshare.server.store.tables.assets import AssetRow as AssetRow
 
 
-class ServedAsset(NamedTuple):
+@dataclass(frozen=True)
+class ServedAsset:
     """The path and the media type of an asset that is sent to a reader."""
 
     path: StoredBytes

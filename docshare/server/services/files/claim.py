@@ -1,6 +1,6 @@
 """Claim a file that was shared without an account."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from docshare.contract.problems import Problem
 from docshare.server.rules import intake as rules
@@ -12,7 +12,8 @@ from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import sharing
 
 
-class ClaimedFile(NamedTuple):
+@dataclass(frozen=True)
+class ClaimedFile:
     """The ids of a claimed file."""
 
     uuid: str

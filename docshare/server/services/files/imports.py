@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from docshare import __version__
 from docshare.contract import media
@@ -47,7 +46,8 @@ class ImportedFile:
     is_republished: bool | None
 
 
-class SourceLimit(NamedTuple):
+@dataclass(frozen=True)
+class SourceLimit:
     """The largest source in bytes, the ``plan`` whose limits apply to the PDF, and the error for a larger source."""
 
     max_bytes: int

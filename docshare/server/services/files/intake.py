@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import NamedTuple
 
 from docshare.contract import media
 from docshare.contract.plans import PLAN_LIMITS, Plan
@@ -74,7 +73,8 @@ class StoredDocument:
         return StoredBlob(self.blob, self.data_key)
 
 
-class StoredUpload(NamedTuple):
+@dataclass(frozen=True)
+class StoredUpload:
     """The row of a new file, the warning about its document, and the addresses of linked pictures that its conversion
     left out."""
 

@@ -3,7 +3,7 @@
 Only digests are stored. A token outlives its file, so that a late claim gets the reason for its rejection.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from docshare.contract.scopes import CREDENTIAL_CHARS, LANES, Lane
 from docshare.server.runtime import Runtime
@@ -13,7 +13,8 @@ from docshare.server.store.tables import sharing
 _KINDS = {Lane.CLAIM: "claim", Lane.MANAGE: "manage"}
 
 
-class FileTokens(NamedTuple):
+@dataclass(frozen=True)
+class FileTokens:
     """Both tokens in plain text, which are returned only once."""
 
     claim: str

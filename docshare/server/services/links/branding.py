@@ -2,13 +2,15 @@
 
 import hashlib
 import json
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from docshare.server.rules import stylesheet
 from docshare.server.services.links.links import Link
 
 
-class Branding(NamedTuple):
+@dataclass(frozen=True)
+class Branding:
     """The looks of a page. ``css``: the style sheet of the file, empty where its owner changed nothing; ``mark``:
     a digest of that text; ``corners``: the parts in each corner (``tl``, ``tr``, ``bl``, ``br``) from top to bottom:
     ``logo``, ``cta``, ``badge``."""

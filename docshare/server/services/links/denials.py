@@ -9,7 +9,7 @@ An attempt is a page requested by a person, or a gate form from any client: prev
 Programs that identify themselves, previews, prefetches and the owner's own attempts do not count.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.limits import DENIED_COALESCE_MS, MAX_DENIED_COUNT, SECOND
@@ -30,7 +30,8 @@ _BATCH_ROWS = 200  # events written in one transaction
 _OTHERS_STORE_MS = 15 * SECOND  # three runs of the job in another instance
 
 
-class LinkRequester(NamedTuple):
+@dataclass(frozen=True)
+class LinkRequester:
     """Who was denied: ``user_agent`` as sent; ``account_id`` of the signed-in account or None; ``is_unseen``: no person
     sees the response (a prefetch, or a HEAD); ``submits_form``: the request sent a form."""
 

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from docshare.contract import fields
 from docshare.contract.features import require_plan
@@ -21,7 +22,8 @@ from docshare.server.store.tables import sharing
 from docshare.server.store.tables.sharing import InviteRow as InviteRow
 
 
-class InviteInput(NamedTuple):
+@dataclass(frozen=True)
+class InviteInput:
     """Whom to invite, and whether to send them a mail."""
 
     email: str

@@ -5,7 +5,8 @@ sent a second time was copied, so the server revokes the whole grant, unless two
 seconds. The server stores only digests of codes and tokens.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from docshare.contract.limits import AUTHORIZATION_CODE_MS, DEVICE_CODE_MS
 from docshare.contract.scopes import CREDENTIAL_CHARS, LANES, Lane
@@ -23,7 +24,8 @@ _CODE_CHARS = 43  # base62: 256 bits
 _ENDED_RETENTION_MS = 7 * 24 * 3_600_000  # how long an ended grant is kept for inspection
 
 
-class TokenPair(NamedTuple):
+@dataclass(frozen=True)
+class TokenPair:
     """New tokens, shown only now. ``expires_in`` is the lifetime of the access token in seconds."""
 
     access: str

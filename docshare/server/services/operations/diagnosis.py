@@ -6,8 +6,9 @@
 import stat
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from docshare.contract.findings import (
     DiagnosticFinding,
@@ -38,7 +39,8 @@ _SILENT_MS = 2 * MINUTE
 _PRIVATE_FILES = ("docshare.db", "docshare.db-wal", "docshare.db-shm", "instance.key", "vault.key", "config.toml")
 
 
-class DiagnosisCheck(NamedTuple):
+@dataclass(frozen=True)
+class DiagnosisCheck:
     """One row of the table; ``fix``: what to do if the check fails or takes too long."""
 
     name: str

@@ -6,7 +6,8 @@ sealed by earlier master keys and by the current one, are all readable meanwhile
 
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from docshare.contract.problems import Problem
 from docshare.server.config import ConfigError
@@ -29,7 +30,8 @@ _BLOCK_BYTES = 1 << 20
 _RUN_SECONDS = 2.0  # other jobs wait meanwhile
 
 
-class _SealedRow(NamedTuple):
+@dataclass(frozen=True)
+class _SealedRow:
     """A value that the vault sealed: its ``table`` and ``name`` there, and the context in the vault."""
 
     table: str

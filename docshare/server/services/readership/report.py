@@ -12,7 +12,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from docshare.contract.features import require_plan
 from docshare.contract.limits import ACTIVE_READER_MS, REPORT_CONTACTS, REPORT_REFERRERS
@@ -87,7 +87,8 @@ class Breakdown:
     uncounted: Counts
 
 
-class VariantReaders(NamedTuple):
+@dataclass(frozen=True)
+class VariantReaders:
     """The sessions of a variant; ``label`` is None if it has none or was redacted; ``sessions_before``: those of the
     previous range, None without a range."""
 
@@ -128,7 +129,8 @@ class Report:
     previous: Summary | None = None
 
 
-class PageReaders(NamedTuple):
+@dataclass(frozen=True)
+class PageReaders:
     """How a page was read: ``views`` in all sessions, ``mean_ms`` per view, ``back`` views reached backward."""
 
     page: int

@@ -6,7 +6,8 @@ Every write needs the caller's transaction. The caller checks the token of the p
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from docshare.server.rules import gates
 from docshare.server.rules.page_window import PageWindow
@@ -30,7 +31,8 @@ def offers_choice(link: Link) -> bool:
     return is_choice_offered(json.loads(link.file.settings), link.overrides)
 
 
-class VisitPart(NamedTuple):
+@dataclass(frozen=True)
+class VisitPart:
     """The newest session of a load.
 
     ``started_at`` ms; ``time_ms`` of reading; ``pages``: page number of the reader to ms; ``context``: what is known of
@@ -43,7 +45,8 @@ class VisitPart(NamedTuple):
     context: VisitContext
 
 
-class Visit(NamedTuple):
+@dataclass(frozen=True)
+class Visit:
     """The record of one load of a share page.
 
     ``link`` it was opened by; ``is_owner``: nothing is recorded of the owner; ``has_choice``: whether the reader may
