@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.framework import errors
+from docshare.cli.framework import bulk, errors
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
@@ -114,8 +114,6 @@ def _check_asset(path: Path, kind: str) -> None:
 
 
 def _preview_requests(ctx: Context, name: str, path: Path, kind: str, *, apply: bool) -> ExitCode:
-    from docshare.cli.framework import bulk
-
     base = f"/api/v1/files/{name}"
     requests = [("POST", f"{base}/assets", f"kind={kind} file={path.name} ({path.stat().st_size} bytes)")]
     if apply:

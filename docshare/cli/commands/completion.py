@@ -9,6 +9,7 @@ import docshare
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.storage import replace_file
 from docshare.cli.terminal.output import Spec, is_json_requested
 
 app = App()
@@ -70,7 +71,6 @@ def completion(
 def _install(ctx: Context, shell: str | None, show: bool) -> None:
     """Write the script of ``shell`` (None: that of $SHELL), or ``show`` what would be written."""
     from docshare.cli.completion.places import SHELLS, find_place
-    from docshare.cli.local.storage import replace_file
 
     name = shell or Path(ctx.env.get("SHELL", "")).name
     if name not in SHELLS:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.commands.browse import require_share_link
+from docshare.cli.commands.variants.names import VariantResolver
+from docshare.cli.commands.variants.qr_images import qr_link, render_qr_png
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver, base_of
 from docshare.cli.framework.context import Context, current_context
@@ -116,20 +118,14 @@ class _VariantCode:
     """The QR code of the link of a variant, rendered here because the API has no image of it."""
 
     def __init__(self, ctx: Context, client: "Client", file: str, variant: str) -> None:
-        from docshare.cli.commands.variants.names import VariantResolver
-
         self._variant = VariantResolver(ctx, client, file).resolve(variant).variant
 
     def png(self) -> bytes:
-
-        from docshare.cli.commands.variants.qr_images import render_qr_png
 
         return render_qr_png(self.link())
 
     def link(self) -> str:
         """Return the link of the variant with ``via=qr``."""
-        from docshare.cli.commands.variants.qr_images import qr_link
-
         return qr_link({"url": require_share_link({"shareUrl": self._variant.get("url", "")})})
 
 

@@ -3,8 +3,8 @@
 import os
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 SHELLS = ("bash", "zsh", "fish")
 _BASH_COMPLETION = (
@@ -16,7 +16,8 @@ _MARK = "docshare-fpath:"
 _ZSH_SECONDS = 5
 
 
-class ScriptPlace(NamedTuple):
+@dataclass(frozen=True)
+class ScriptPlace:
     """The file for a completion script; ``line`` is what the startup file of the shell must contain, empty if the
     shell loads the file by itself."""
 

@@ -5,14 +5,15 @@ imported.
 """
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from docshare.client.address import is_loopback, parse_origin
 
 
-class LocalServer(NamedTuple):
+@dataclass(frozen=True)
+class LocalServer:
     """``url``: where the server answers on this host; ``key``: the key of its data directory."""
 
     url: str

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from docshare.cli.commands.api.request import METHODS
 from docshare.cli.commands.config.values import KEYS
@@ -50,7 +51,8 @@ _CACHED_KINDS = {"FILE": "files", "VARIANT": "variants", "WEBHOOK": "webhooks", 
 _PATH_METAVARS = ("PATH", "DIR", "F", "F.png", "F.html", "LOCAL", "BODY", "OUT", "IN")
 
 
-class ValueCompletion(NamedTuple):
+@dataclass(frozen=True)
+class ValueCompletion:
     """How a value is completed: ``words``, cached words of a ``kind``, or both; or (``path``) a local file."""
 
     words: tuple[str, ...] = ()
@@ -58,7 +60,8 @@ class ValueCompletion(NamedTuple):
     path: bool = False
 
 
-class Option(NamedTuple):
+@dataclass(frozen=True)
+class Option:
     """``names``: its spellings, long ones first; ``metavar``: empty if it takes no value."""
 
     names: tuple[str, ...]
@@ -69,7 +72,8 @@ class Option(NamedTuple):
     value: ValueCompletion | None
 
 
-class Argument(NamedTuple):
+@dataclass(frozen=True)
+class Argument:
     """One argument as shown in the synopsis."""
 
     metavar: str
@@ -79,7 +83,8 @@ class Argument(NamedTuple):
     value: ValueCompletion
 
 
-class Command(NamedTuple):
+@dataclass(frozen=True)
+class Command:
     """``path``: the words after ``docshare``; ``alias_of``: the path of the command that this is a short name of."""
 
     path: tuple[str, ...]

@@ -23,6 +23,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRun, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Column, Spec
 
 if TYPE_CHECKING:
@@ -197,7 +198,6 @@ class _StdoutStream:
 
 
 def _write_backup(ctx: Context, directory: Path, sink: "Sink", staging: Path, *, with_key: bool) -> "BackupResult":
-    from docshare.cli.terminal import progress
     from docshare.server.backup.making import make_backup
     from docshare.server.runtime import open_vault
 

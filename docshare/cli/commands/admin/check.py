@@ -19,6 +19,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Column, Spec
 
 app = App()
@@ -59,7 +60,6 @@ def check(
       docshare admin check --quick --json
       docshare admin check --repair
     """
-    from docshare.cli.terminal import progress
     from docshare.server.backup.checking import InstanceCheck
     from docshare.server.runtime import open_vault
     from docshare.server.store.lock import is_locked

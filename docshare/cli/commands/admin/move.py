@@ -22,6 +22,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRun, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Column, Spec
 
 if TYPE_CHECKING:
@@ -135,7 +136,6 @@ def _move_to_engines(
     ctx: Context, config: "Config", database: str | None, storage: str | None, dry_run: bool
 ) -> "MoveResult | None":
     """Copy documents first, because a second try continues with them, and rows last."""
-    from docshare.cli.terminal import progress
     from docshare.server.backup import moving
     from docshare.server.runtime import open_blobs, open_store
 
@@ -159,7 +159,6 @@ def _move_to_engines(
 
 
 def _move_to_folder(ctx: Context, config: "Config", folder: Path, dry_run: bool) -> "MoveResult | None":
-    from docshare.cli.terminal import progress
     from docshare.server.backup import moving
 
     if dry_run:

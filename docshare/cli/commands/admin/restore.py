@@ -22,7 +22,9 @@ from docshare.cli.framework.context import Context, binary_stream, current_conte
 from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.prompts import confirm_irreversible
+from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Column, Spec
+from docshare.contract.wire import format_instant
 
 if TYPE_CHECKING:
     from docshare.server.backup.manifest import Manifest
@@ -131,7 +133,6 @@ def _require_replaceable(ctx: Context, directory: Path, typed: str | None) -> No
 def _verify_backup(ctx: Context, source: "Source", expected: str) -> "VerifiedBackup":
     import tempfile
 
-    from docshare.cli.terminal import progress
     from docshare.server.backup.manifest import InvalidBackup
     from docshare.server.backup.restoring import verify
 
@@ -145,7 +146,6 @@ def _verify_backup(ctx: Context, source: "Source", expected: str) -> "VerifiedBa
 def _restore_backup(
     ctx: Context, source: "Source", directory: Path, expected: str, *, hold: bool
 ) -> tuple["VerifiedBackup", dict[str, Any]]:
-    from docshare.cli.terminal import progress
     from docshare.server.backup.restoring import restore as put_back
 
     with progress.show_progress(ctx, "restore", 1) as bar:
@@ -161,6 +161,4 @@ def _restore_backup(
 
 
 def _describe_origin(manifest: "Manifest") -> dict[str, Any]:
-    from docshare.contract.wire import format_instant
-
     return {"createdAt": format_instant(manifest.created_at), "schema": manifest.schema, "program": manifest.program}

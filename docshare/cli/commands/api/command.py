@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.clients import is_secret_name, make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
@@ -103,8 +104,6 @@ def api(
     if paginate:
         _require_feed(request)
     if dry_run:
-        from docshare.cli.framework import bulk
-
         return bulk.print_requests(ctx, [request.preview()])
     if output not in (None, "-") and Path(str(output)).exists() and not force:
         raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")

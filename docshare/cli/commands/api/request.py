@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from docshare.cli.commands.settings.values import parse_json
@@ -39,7 +39,8 @@ _BODY_HEADERS = ("content-length", "transfer-encoding")  # with a wrong value, t
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None}
 
 
-class RequestArguments(NamedTuple):
+@dataclass(frozen=True)
+class RequestArguments:
     """The unparsed arguments: ``texts`` (-f), ``typed`` (-F), ``form``, ``headers``, and ``source``, the file of the
     body (``-``: stdin)."""
 

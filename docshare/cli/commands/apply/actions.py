@@ -6,8 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.apply.model import DesiredFile, DesiredVariant, DesiredWebhook
 from docshare.cli.commands.apply.settings import build_settings_body
@@ -47,7 +46,8 @@ class FileTarget:
         return str(self.row.get("uuid", ""))
 
 
-class Action(NamedTuple):
+@dataclass(frozen=True)
+class Action:
     """One step.
 
     ``verb``: one of the four verbs of ``output``; ``kind``: file, settings, variant or webhook; ``file``: the key of
@@ -62,7 +62,7 @@ class Action(NamedTuple):
     file: str = ""
     changes: Sequence[Difference] = ()
     is_risky: bool = False
-    required_plans: Mapping[Plan, Sequence[str]] = MappingProxyType({})
+    required_plans: Mapping[Plan, Sequence[str]] = field(default_factory=dict)
 
     def row(self, *, done: bool) -> Row:
         """Return the action as a row for programs."""

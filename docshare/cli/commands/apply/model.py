@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from docshare.cli.commands.settings.changes import SettingChanges
 from docshare.cli.commands.settings.overrides import Overrides
 from docshare.cli.framework.sources import Item
 
 
-class DesiredVariant(NamedTuple):
+@dataclass(frozen=True)
+class DesiredVariant:
     """A link for one recipient. ``overrides``: all of them; ``revoked``: None leaves the current state."""
 
     label: str
@@ -51,7 +51,8 @@ class DesiredFile:
         return sorted({"deleteAt" if key == "neverExpire" else key for key in keys})
 
 
-class DesiredWebhook(NamedTuple):
+@dataclass(frozen=True)
+class DesiredWebhook:
     """A webhook endpoint. ``file``: the key of its only file; ``secret_file``: where to store a new secret."""
 
     url: str
@@ -67,7 +68,8 @@ class DesiredWebhook(NamedTuple):
         return f"{self.format} {self.url}" + (f" {self.file}" if self.file is not None else "")
 
 
-class DesiredState(NamedTuple):
+@dataclass(frozen=True)
+class DesiredState:
     """The content of one YAML file."""
 
     files: tuple[DesiredFile, ...]

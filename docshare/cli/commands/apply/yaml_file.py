@@ -6,9 +6,10 @@ The parser creates no objects, limits size and depth, and rejects duplicate keys
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.problems import Problem
@@ -27,7 +28,8 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")  # not encodable in UTF-8
 _SCALAR_TAGS = {f"{_TAG}{name}" for name in ("str", "int", "float", "bool", "null", "timestamp")}
 
 
-class YamlNode(NamedTuple):
+@dataclass(frozen=True)
+class YamlNode:
     """A value and its ``line`` (from 1): a dict of nodes by key, a list of nodes, or a scalar.
 
     ``text``: a scalar as written; dates stay text.

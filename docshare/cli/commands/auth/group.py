@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from docshare.cli.framework import prompts
+from docshare.cli.framework import bulk, prompts
 from docshare.cli.framework.app import App, Stub
 from docshare.cli.framework.clients import build_client, make_anonymous_client
 from docshare.cli.framework.connection import keep_secret
@@ -25,6 +25,7 @@ from docshare.client.errors import ClientError, Refused
 from docshare.client.login.credentials import build_credential
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import DEVICE_GRANT_TYPE, SCOPES, normalize_scopes
+from docshare.contract.wire import format_instant
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -135,8 +136,6 @@ _Change = tuple[str, str, Mapping[str, Any]]
 
 def _preview_changes(ctx: Context, *changes: _Change) -> ExitCode:
     """Print the requests and changes of ``--dry-run``."""
-    from docshare.cli.framework import bulk
-
     return bulk.print_requests(ctx, [(verb, place, format_json(values)) for verb, place, values in changes])
 
 
@@ -296,8 +295,6 @@ def status() -> None:
     account = _fetch_account(client).get("email")
     row |= {"account": account} if account else {}
     if saved and saved.is_renewable and saved.expires_at is not None:
-        from docshare.contract.wire import format_instant
-
         row |= {"scopes": (saved.scopes or "").split(), "expiresAt": format_instant(saved.expires_at)}
     ctx.emit(row, _STATUS)
 

@@ -10,9 +10,10 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunWrite, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local import cache, config, settings
+from docshare.cli.local import cache, config, credentials, settings
 from docshare.cli.terminal.cells import format_cell
 from docshare.cli.terminal.output import Column, Spec
+from docshare.client.address import parse_origin
 
 app = App(
     """Show, change and explain the settings of the command line.
@@ -219,9 +220,6 @@ def _warn_if_overridden(ctx: Context, key: str) -> None:
 
 def _warn_about_credential(ctx: Context, name: str, url: str) -> None:
     """Warn that the credential, which is bound to its server, is not sent to a new URL."""
-    from docshare.cli.local import credentials
-    from docshare.client.address import parse_origin
-
     saved = credentials.load(ctx.config_dir, name)
     if saved is not None and saved.origin != parse_origin(url):
         ctx.warn(f"the credential of profile {name} belongs to {saved.origin}; run: docshare auth login")

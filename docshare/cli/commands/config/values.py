@@ -11,6 +11,7 @@ from docshare.cli.framework.options import FORMATS
 from docshare.cli.local.config import check_profile_name
 from docshare.cli.local.settings import CONFIG_SETTINGS
 from docshare.cli.terminal.text import parse_duration
+from docshare.client.address import parse_address
 from docshare.client.errors import BadAddress
 
 PROFILE = "profile"  # the one key above the profiles
@@ -49,8 +50,6 @@ def parse_value(key: str, text: str) -> Any:
     if wrong:
         raise Stop(ExitCode.USAGE, f"{key}: {wrong}")
     if key == "url":
-        from docshare.client.address import parse_address
-
         return parse_address(text, with_token=False, allow_http=True).base
     return value
 
@@ -124,8 +123,6 @@ def _check_duration(value: Any) -> str:
 
 
 def _check_url(value: str) -> str:
-    from docshare.client.address import parse_address
-
     try:
         parse_address(value, with_token=False, allow_http=True)
     except BadAddress as error:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.local.settings import resolve_setting
+from docshare.client.address import parse_address
 from docshare.client.errors import NotAnApi, TimedOut
+from docshare.client.http.call import Call
 from docshare.contract.findings import ERROR, DiagnosticFinding, run_check, skipped_finding
 
 if TYPE_CHECKING:
@@ -74,8 +76,6 @@ class CheckContext:
         """
         import requests
 
-        from docshare.client.address import parse_address
-        from docshare.client.http.call import Call
         from docshare.client.http.failures import translate_error
         from docshare.client.http.transport import Bearer
 

@@ -4,7 +4,8 @@ The server records how a few requests with a token that it created arrive.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, NamedFindings
@@ -45,7 +46,8 @@ _HOST_FIX = "nginx: proxy_set_header Host $http_host; Apache: ProxyPreserveHost 
 _BODY_SIZE_FIX = "nginx: client_max_body_size 2100m; a hosted proxy may need another plan."
 
 
-class ProbeResult(NamedTuple):
+@dataclass(frozen=True)
+class ProbeResult:
     """``response`` is that of the public address at the time ``received_at`` (ms), ``arrived`` the request as the
     server received it or None, ``largest_accepted`` the largest body that arrived, ``first_rejected`` the first one
     that did not and why."""

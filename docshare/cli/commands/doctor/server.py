@@ -3,7 +3,8 @@
 import socket
 import ssl
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, DoctorCheck, ProbeResponse
@@ -36,7 +37,8 @@ _PROBES = {
 }
 
 
-class Endpoint(NamedTuple):
+@dataclass(frozen=True)
+class Endpoint:
     """The address of a server."""
 
     scheme: str

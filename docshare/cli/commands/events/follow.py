@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.events.cursor_files import Cursor
 from docshare.cli.commands.events.selection import Row, merge_by_time, stream_of
@@ -39,7 +39,8 @@ class TailLimits:
         return self.count is not None or self.is_match is not None
 
 
-class PollTiming(NamedTuple):
+@dataclass(frozen=True)
+class PollTiming:
     """``interval`` and ``heartbeat`` (0: none) in seconds; ``overlap`` is the number of ids to read again."""
 
     interval: float
@@ -47,7 +48,8 @@ class PollTiming(NamedTuple):
     overlap: int = 0
 
 
-class RowSink(NamedTuple):
+@dataclass(frozen=True)
+class RowSink:
     """The destination of rows and cursors. ``hand_over`` returns once a row has been written; ``save`` stores the
     cursor after each row if ``save_each_row`` is set, otherwise after each poll."""
 

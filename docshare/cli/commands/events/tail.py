@@ -5,7 +5,8 @@ import shlex
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.events import cursor_files
 from docshare.cli.commands.events.cursor_files import Cursor, CursorBinding, CursorFile
@@ -71,7 +72,8 @@ def follow(choice: StreamSelection, given: TailOptions, *, require_all: bool = F
     return _Tail(ctx, plan, limits).run()
 
 
-class _TailSettings(NamedTuple):
+@dataclass(frozen=True)
+class _TailSettings:
     """The validated options. Times are in seconds; ``cursor_file`` is None without one."""
 
     choice: StreamSelection

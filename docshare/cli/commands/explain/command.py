@@ -12,6 +12,7 @@ from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
+from docshare.cli.terminal import table
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean, format_exact_duration
 from docshare.client.errors import Refused
@@ -125,8 +126,6 @@ def _build_row(report: BeaconExplanation) -> Row:
 
 
 def _render_session(ctx: Context, session: Row) -> Iterator[str]:
-    from docshare.cli.terminal import table
-
     reports = explain_beacons(session)
     for number_of_line, line in enumerate(describe_session(session, reports)):
         yield ctx.out_screen.paint("dim" if number_of_line else "bold", clean(line))

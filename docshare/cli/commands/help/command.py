@@ -11,6 +11,7 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.main import app as root
 from docshare.cli.terminal.output import Spec, is_json_requested
+from docshare.cli.terminal.pager import print_paged
 
 app = App()
 
@@ -116,8 +117,6 @@ def _print_command(ctx: Context, words: list[str]) -> None:
 
 
 def _print_paged(ctx: Context, lines: list[str]) -> None:
-    from docshare.cli.terminal.pager import print_paged  # here: only a terminal needs it
-
     print_paged(ctx, lines)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.commands.upload.new_version import make_progress_callback, read_item
+from docshare.cli.commands.upload.rows import describe_omitted_pictures
 from docshare.cli.framework.bulk import print_requests
 from docshare.cli.framework.clients import make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
@@ -65,8 +66,6 @@ def upload(
         kept = held.enter_context(create_secret_file(tokens_out)) if tokens_out else None
         result = _send(ctx, item)
         if result.get("leftOut"):
-            from docshare.cli.commands.upload.rows import describe_omitted_pictures
-
             ctx.warn(describe_omitted_pictures(item.path, result["leftOut"]))
         result = move_tokens(result, kept)
     cache.remember_last_upload(ctx, result)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
@@ -75,7 +76,6 @@ def push(
     """
     from docshare.cli.commands.push.inputs import open_manifest, parse_slug, read_item
     from docshare.cli.commands.push.run import Pusher
-    from docshare.cli.framework import bulk
     from docshare.cli.framework.sources import compute_digest
     from docshare.cli.local import cache
 

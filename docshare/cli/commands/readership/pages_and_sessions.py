@@ -11,6 +11,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.charts import draw_bar
 from docshare.cli.terminal.output import Column, Spec
 from docshare.client.errors import Refused
 from docshare.client.recipients import read_number, read_objects
@@ -67,8 +68,6 @@ def pages(file: FileArgument) -> None:
 
 
 def _build_pages_spec(ctx: Context, rows: Sequence[Row]) -> Spec:
-    from docshare.cli.terminal.charts import draw_bar
-
     longest = max((read_number(row, "avgDurationMs") for row in rows), default=0)
 
     def draw(row: Row) -> str:

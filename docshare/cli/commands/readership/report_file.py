@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from docshare.cli.commands.browse import may_open
 from docshare.cli.commands.files.download import DOWNLOAD_SPEC
 from docshare.cli.commands.readership.sessions import explain_forbidden
 from docshare.cli.framework.app import App
@@ -185,7 +186,5 @@ def _store(output: str, text: str) -> Path:
 
 
 def _open_report(ctx: Context, path: Path) -> None:
-    from docshare.cli.commands.browse import may_open
-
     if not may_open(ctx) or not ctx.open_browser(path.resolve().as_uri()):
         ctx.note("no browser is available to open the report")

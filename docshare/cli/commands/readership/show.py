@@ -20,7 +20,9 @@ from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule, poll
 from docshare.cli.terminal.output import Emitter, Spec
+from docshare.cli.terminal.pager import print_paged
 from docshare.cli.terminal.text import parse_duration
 from docshare.contract.features import REPORT_SECTIONS
 from docshare.contract.wire import format_instant
@@ -72,8 +74,6 @@ def show(
 
 
 def _watch(ctx: Context, client: "Client", name: str, view: "_ReportPrinter", every: float) -> None:
-    from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule, poll
-
     ctx.is_endless = True
     every = max(every, MIN_INTERVAL)
     with client.fork(retries=0) as poller, explain_forbidden():
@@ -108,7 +108,6 @@ class _ReportPrinter:
         report = self._limit_days(report)
         if self._printer.is_for_people:
             from docshare.cli.commands.readership.drawing import render_report
-            from docshare.cli.terminal.pager import print_paged
 
             print_paged(self._ctx, render_report(report, keys, self._file, self._ctx))
         elif self._printer.format in _FLAT_FORMATS and not self._is_reshaped:

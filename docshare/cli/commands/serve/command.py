@@ -18,6 +18,8 @@ from docshare.cli.framework.admin_channel import run_on_directory, translate_dat
 from docshare.cli.framework.app import App, TyperCommand
 from docshare.cli.framework.context import Context, activate, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.contract.plans import Plan as AccountPlan
+from docshare.contract.streams import DEFAULT_STREAM
 
 if TYPE_CHECKING:
     from docshare.server.serve import ServingInstance
@@ -274,7 +276,6 @@ def _follow(ctx: Context) -> None:
     from docshare.cli.commands.events.options import TailOptions
     from docshare.cli.commands.events.selection import choose_streams
     from docshare.cli.commands.events.tail import follow
-    from docshare.contract.streams import DEFAULT_STREAM
 
     with activate(ctx):
         follow(choose_streams(DEFAULT_STREAM), TailOptions(backlog=0))
@@ -314,8 +315,6 @@ def _log_event(ctx: Context, event: str, **facts: object) -> None:
 
 
 def _parse_plan(word: str) -> Any:
-    from docshare.contract.plans import Plan as AccountPlan
-
     return AccountPlan.from_tier(word)
 
 

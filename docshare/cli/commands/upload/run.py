@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.lint.command import require_clean
 from docshare.cli.commands.upload import follow_up
@@ -91,7 +92,8 @@ def run_upload(ctx: Context, paths: Sequence[str], given: UploadOptions) -> Exit
         return ending if links is None else links.exit_code or ending
 
 
-class _LinkSteps(NamedTuple):
+@dataclass(frozen=True)
+class _LinkSteps:
     """The steps that an upload result goes through before and after it is reported."""
 
     create_or_roll_back: Callable[[UploadResult], UploadResult]

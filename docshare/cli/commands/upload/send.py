@@ -4,7 +4,7 @@ import queue
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.upload.manifest import Entry, UploadManifest
 from docshare.cli.commands.upload.new_version import ProgressCallback, make_progress_callback, replace_content
@@ -33,7 +33,8 @@ class UploadResult:
     failure: Failure | None = None
 
 
-class SkipRules(NamedTuple):
+@dataclass(frozen=True)
+class SkipRules:
     """Files to skip: those in the ``manifest``, and those in ``existing`` (the account's, by name and size).
 
     ``update``: a file that the manifest lists with other bytes becomes the next version of that file.

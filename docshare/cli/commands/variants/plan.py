@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, RecipientRow, RecipientSheet, reject_bad_rows
 from docshare.cli.commands.variants.result_file import Result
@@ -55,7 +55,8 @@ def is_outcome_unknown(before: Mapping[str, Result], existing: Sequence[Row]) ->
     return any(result["status"] == SENDING and label not in labels for label, result in before.items())
 
 
-class LinkOptions(NamedTuple):
+@dataclass(frozen=True)
+class LinkOptions:
     """How to handle conflicts: ``--skip-duplicates`` and ``--partial``.
 
     ``source`` is the name in messages; ``has_options``: the command has these two options, so hints may name them.

@@ -5,8 +5,8 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.settings.overrides import Overrides, build_overrides
 from docshare.cli.framework.exits import ExitCode, Stop
@@ -29,7 +29,8 @@ _YES, _NO = ("true", "yes", "1"), ("false", "no", "0")
 _NUMBER_PLACEHOLDER = re.compile(r"\{n(?::0?([0-9]{1,2}))?\}", re.ASCII)
 
 
-class RecipientRow(NamedTuple):
+@dataclass(frozen=True)
+class RecipientRow:
     """One link to create.
 
     ``row``: number as in a spreadsheet; ``label``: trimmed; ``overrides``; ``cells``: its input row; ``error``: why the
@@ -38,7 +39,7 @@ class RecipientRow(NamedTuple):
 
     row: int
     label: str
-    overrides: Mapping[str, Any] = MappingProxyType({})
+    overrides: Mapping[str, Any] = field(default_factory=dict)
     cells: tuple[str, ...] = ()
     error: str = ""
 
@@ -48,7 +49,8 @@ class RecipientRow(NamedTuple):
         return f"row {self.row} ({self.label})" if self.label else f"row {self.row}"
 
 
-class RecipientSheet(NamedTuple):
+@dataclass(frozen=True)
+class RecipientSheet:
     """The ``recipients`` and the format to write them back in.
 
     ``columns`` of the input without those of a result, ``delimiter``, and whether the file began with a byte order mark

@@ -11,6 +11,7 @@ import typer
 from docshare.cli.commands.webhooks.rows import describe_kinds, describe_scope
 from docshare.cli.commands.webhooks.test import describe_result
 from docshare.cli.commands.webhooks.urls import check_format, check_url
+from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.connection import keep_secret
@@ -132,8 +133,6 @@ def parse_kinds(text: str | None, *, everything: bool) -> list[str]:
 
 
 def _preview_request(ctx: Context, body: Row) -> ExitCode:
-    from docshare.cli.framework import bulk
-
     return bulk.print_requests(ctx, [("POST", "/api/v1/webhooks", json.dumps(body, ensure_ascii=False))])
 
 

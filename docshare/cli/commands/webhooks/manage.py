@@ -7,6 +7,7 @@ import typer
 
 from docshare.cli.commands.webhooks import rows as webhook_rows
 from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WEBHOOKS_HELP, WebhookResolver
+from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode
@@ -109,8 +110,6 @@ def enable(webhooks: _WebhooksArgument, dry_run: _DryRunOption = False) -> ExitC
       docshare webhooks enable 6f1c2e9a
       docshare webhooks redeliver 6f1c2e9a --failed
     """
-    from docshare.cli.framework import bulk
-
     ctx = current_context()
     printer = ctx.emitter(webhook_rows.ENABLE_SPEC)
     with ctx.client() as client:

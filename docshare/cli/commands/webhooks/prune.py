@@ -9,7 +9,7 @@ import typer
 from docshare.cli.commands.webhooks import listen_registry
 from docshare.cli.commands.webhooks.names import WebhookResolver
 from docshare.cli.commands.webhooks.rows import DELETE_SPEC, DISABLED
-from docshare.cli.framework import prompts
+from docshare.cli.framework import bulk, prompts
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
@@ -75,8 +75,6 @@ def _describe_reason(row: Row, noted: Sequence[str], *, inactive: bool, prefix: 
 
 def delete_each(context: Context, client: "Client", rows: Sequence[Row], *, dry_run: bool) -> ExitCode:
     """Delete webhooks after confirmation, or print the requests with ``dry_run``. Return 12 if some fail."""
-    from docshare.cli.framework import bulk
-
     urls = {str(row["uuid"]): row.get("url") for row in rows}
     if dry_run:
         return bulk.print_requests(context, [("DELETE", f"/api/v1/webhooks/{uuid}", "") for uuid in urls])

@@ -1,7 +1,7 @@
 """Parse an HTTP request that was saved to a file."""
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from docshare.cli.framework.exits import ExitCode, Stop
 
@@ -9,7 +9,8 @@ _REQUEST_LINE = re.compile(r"[A-Z]+ \S+ HTTP/[0-9.]+", re.ASCII)
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 
 
-class SavedRequest(NamedTuple):
+@dataclass(frozen=True)
+class SavedRequest:
     """A saved request: ``headers`` in order, the raw ``body``, and a ``warning`` about it or an empty string."""
 
     headers: tuple[tuple[str, str], ...]

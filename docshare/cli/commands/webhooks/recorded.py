@@ -4,14 +4,16 @@ activity feed."""
 import json
 import uuid
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.webhooks import DENIED_KIND, ENVELOPE_KEYS
 from docshare.contract.wire import parse_instant
 
 
-class Event(NamedTuple):
+@dataclass(frozen=True)
+class Event:
     """One event to send again. ``line`` is the line number, ``at`` its time in milliseconds or None, ``id`` the
     delivery id, and ``body`` the raw body. If the event is not ``genuine``, ``webhooks listen`` found its signature
     invalid, and only ``line`` is filled."""

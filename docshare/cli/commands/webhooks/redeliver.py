@@ -8,6 +8,7 @@ import typer
 from docshare.cli.commands.events.selection import Since, parse_since
 from docshare.cli.commands.webhooks.deliveries import ABANDONED, fetch_newest, read_delivery_ids
 from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
+from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
@@ -68,8 +69,6 @@ def redeliver(
       docshare webhooks redeliver 6f1c2e9a --failed --since 2d
       docshare webhooks deliveries 6f1c2e9a --all --format ids | docshare webhooks redeliver 6f1c2e9a -
     """
-    from docshare.cli.framework import bulk
-
     ctx = current_context()
     _check_options(ids or [], failed=failed, since=since)
     start = Since() if since is None else parse_since(since, ctx.now())

@@ -4,7 +4,8 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from docshare.contract.webhooks import DATA_KEYS, ENVELOPE_KEYS, KINDS, SECRET_HEX_CHARS, SECRET_PREFIX
 
@@ -16,7 +17,8 @@ _RAW_BODY_ADVICE = "Verify the raw bytes, before anything parses them."
 _WHOLE_KEY_ADVICE = "The key is the whole secret as text, including the prefix."
 
 
-class Candidate(NamedTuple):
+@dataclass(frozen=True)
+class Candidate:
     """A key, body or message to try.
 
     ``explanation`` describes the mistake and is empty for the correct way; ``advice`` is the fix.

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
+from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
@@ -87,8 +88,6 @@ def send_tests(
     with ctx.client() as client:
         uuid = WebhookResolver(ctx, client).resolve_uuid(webhook)
         if dry_run:
-            from docshare.cli.framework import bulk
-
             return bulk.print_requests(ctx, [("POST", f"/api/v1/webhooks/{uuid}/test", "")] * repeat)
         spacing = _RateLimiter(ctx, parse_duration(every))
         failed = False

@@ -8,8 +8,8 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
 
 from docshare.cli.commands.webhooks.signing_mistakes import Candidate, list_bodies, list_keys, list_messages
 from docshare.contract.limits import SECOND
@@ -40,7 +40,8 @@ _OTHER_HASHES = {
 }  # by the length of the encoded text
 
 
-class SignatureFinding(NamedTuple):
+@dataclass(frozen=True)
+class SignatureFinding:
     """``detail`` is the verdict as a sentence, ``mistake`` the mistake that explains it or an empty string,
     ``signed_at`` the time in the header in seconds since 1970, and ``age`` the seconds since then (negative in the
     future)."""

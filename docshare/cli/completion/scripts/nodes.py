@@ -1,13 +1,14 @@
 """The command tree as completion scripts see it."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from docshare.cli.reference.tree import Argument, Command, Option, ValueCompletion
 
 HEADER = "completion for docshare; written by: python -m docshare.cli.reference"
 
 
-class CompletionNode(NamedTuple):
+@dataclass(frozen=True)
+class CompletionNode:
     """The completions after one path of command words: further words with summaries, options, and arguments."""
 
     path: str

@@ -1,7 +1,8 @@
 """Place, list and remove hotspots on the pages of a file."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
@@ -22,7 +23,8 @@ from docshare.server.store.tables.hotspots import StoredHotspot
 AUDIO_KIND = "hotspot-audio"  # kind of assets
 
 
-class HotspotRow(NamedTuple):
+@dataclass(frozen=True)
+class HotspotRow:
     """A hotspot of the file ``file_uuid``. ``page`` in the page numbers of the person it is listed for; either ``url``
     or ``asset``, the id of a sound, is set; ``created_at`` in milliseconds."""
 
@@ -42,7 +44,7 @@ def list_visible(rt: Runtime, link: Link, window: PageWindow) -> list[HotspotRow
     They are shown on every plan: a hotspot of the operator is not a setting that a plan could lack.
     """
     found = [(row, window.to_reader_page(row.page)) for row in _list_by_file(rt, link.file.id)]
-    return [row._replace(page=page) for row, page in found if page is not None]
+    return [replace(row, page=page) for row, page in found if page is not None]
 
 
 def add(rt: Runtime, name: str, args: Mapping[str, str]) -> HotspotRow:

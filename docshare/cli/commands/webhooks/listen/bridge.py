@@ -9,7 +9,8 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.events import cursor_files
 from docshare.cli.commands.events.cursor_files import ACTIVITY_FEED, Cursor, CursorBinding, CursorFile
@@ -44,7 +45,8 @@ _EXTRA_KEYS = {"view": ("pagesViewed", "timeMs")}
 _RETRY_DELAYS_S = (1.0, 2.0, 4.0, 8.0)  # seconds between the attempts to forward an event
 
 
-class BridgeOptions(NamedTuple):
+@dataclass(frozen=True)
+class BridgeOptions:
     """The events to bridge. ``events`` are kinds, ``file`` a UUID or None, ``cursor`` a name or an empty string for a
     derived one; ``start`` and ``reset`` are those of ``events tail``; ``interval`` is in seconds; ``skip_failed``
     skips events that every receiver rejected."""

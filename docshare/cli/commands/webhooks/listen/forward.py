@@ -3,8 +3,9 @@
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from http.client import responses
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from docshare.cli.framework.exits import ExitCode, Stop
@@ -18,7 +19,8 @@ _CONNECTION_HEADERS = frozenset(
 )
 
 
-class ForwardResult(NamedTuple):
+@dataclass(frozen=True)
+class ForwardResult:
     """The result of forwarding to ``url``. ``status`` is 0 without a response, ``error`` says why there was none,
     ``ms`` is the duration, and ``response`` the response body if requested."""
 
@@ -43,7 +45,8 @@ class ForwardResult(NamedTuple):
         return row
 
 
-class Forwarder(NamedTuple):
+@dataclass(frozen=True)
+class Forwarder:
     """Forwards each delivery to ``urls``. ``timeout`` is in seconds; ``verify`` checks TLS certificates;
     ``keep_responses`` keeps the responses."""
 

@@ -4,7 +4,7 @@ import random
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.webhooks.listen.forward import Forwarder, ForwardResult, combine_statuses
 from docshare.cli.commands.webhooks.listen.output import Journal, ReceivedDelivery
@@ -23,7 +23,8 @@ _SECRET_WAIT_S = 15.0  # seconds that a delivery waits for the secret to verify 
 _SIGNATURE_PREFIX = "v1="
 
 
-class FaultInjection(NamedTuple):
+@dataclass(frozen=True)
+class FaultInjection:
     """Simulates a bad receiver: wait ``latency`` seconds before each response, and respond with ``status`` to a share
     of ``fail_rate`` (0 to 1) of all deliveries."""
 

@@ -4,8 +4,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
+from typing import Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
 
@@ -18,7 +19,8 @@ _DRAIN_INTERVAL = 0.02  # seconds, while draining
 _CONTENT_TYPE = "text/plain; charset=utf-8"
 
 
-class IncomingRequest(NamedTuple):
+@dataclass(frozen=True)
+class IncomingRequest:
     """An unchanged POST request: ``headers`` under the names sent, and the raw ``body``."""
 
     headers: Mapping[str, str]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
+from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -14,8 +15,6 @@ _INDENT = " " * len("14:02:11")
 
 
 def _format_time(row: Mapping[str, Any]) -> str:
-    from docshare.contract.wire import parse_instant
-
     at = parse_instant(str(row.get("receivedAt", "")))
     return "" if at is None else time.strftime("%H:%M:%S", time.localtime(at / 1000))
 

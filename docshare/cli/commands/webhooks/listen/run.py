@@ -2,8 +2,9 @@
 
 import secrets
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from docshare.cli.commands.events.follow import TailLimits as FeedLimits
 from docshare.cli.commands.events.selection import resolve_file
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 
-class _ListenConfig(NamedTuple):
+@dataclass(frozen=True)
+class _ListenConfig:
     """The validated options. ``directory`` is the data directory of a server on this machine, or None; ``secret`` comes
     from a file or is empty; times are in seconds."""
 
@@ -50,7 +52,8 @@ class _ListenConfig(NamedTuple):
     limits: ListenLimits
 
 
-class _FeedOptions(NamedTuple):
+@dataclass(frozen=True)
+class _FeedOptions:
     """The options that apply only to bridging."""
 
     cursor: str
