@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.test_report import COOKIE, DARK, HANDHELD, ReportDocument, report_document
-from tests.support.axe import find_serious_violations
+from tests.support.axe import find_violations
 from tests.support.browser import is_within_window, save_screenshot, visitor
 
 __all__ = ["report_document"]
@@ -26,5 +26,5 @@ def test_the_pages_fit_and_have_no_serious_violation(
                 person.page.get_by_text("Times are in").or_(person.page.get_by_text("All times are UTC")).count() == 1
             )
             assert is_within_window(person.page), key
-            assert find_serious_violations(person.page) == []
+            assert find_violations(person.page) == []
         assert person.complaints == []
