@@ -10,7 +10,8 @@ export function showLocalTimes(times, zone) {
     const moment = new Date(time.dateTime);
     if (!Number.isNaN(moment.valueOf())) {
       time.title = `${time.textContent} UTC`;
-      time.textContent = moment.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+      const words = moment.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+      time.textContent = words.replace("Sept", "Sep"); // the only month that the server writes in another way
     }
   }
   const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
