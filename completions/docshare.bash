@@ -371,6 +371,7 @@ _docshare() {
         'gate tail|--give-up-after') :; return ;;
         'readership show|--section') _docshare_reply summary views funnel breakdowns times sessions contacts taps variants; return ;;
         'readership show|--since') :; return ;;
+        'readership show|--until') :; return ;;
         'readership show|--watch') :; return ;;
         'readership sessions|--since') :; return ;;
         'readership marks|--output'|'readership marks|-o') _docshare_local; return ;;
@@ -619,7 +620,7 @@ _docshare() {
         'gate list') commands='' options='--file --since --limit -n --all --oldest-first --help -h' ;;
         'gate tail') commands='' options='--file --backlog -n --from --cursor --cursor-file --no-cursor --reset --once --count --until-match --until --timeout --idle --interval --overlap --exec --exec-retries --heartbeat --give-up-after --help -h' ;;
         'readership') commands='show pages sessions marks annotations notes export report' options='--help -h' ;;
-        'readership show') commands='' options='--section --since --watch --help -h' ;;
+        'readership show') commands='' options='--section --since --until --watch --help -h' ;;
         'readership pages') commands='' options='--help -h' ;;
         'readership sessions') commands='' options='--since --uncounted --help -h' ;;
         'readership marks') commands='' options='--output -o --force --help -h' ;;

@@ -38,12 +38,13 @@ class ReadershipApi(Resource):
             print(session["startedAt"], session["totalTimeMs"])
     """
 
-    def report(self, file: str) -> "Readership":
+    def report(self, file: str, since: str | None = None, until: str | None = None) -> "Readership":
         """Return the report (``GET /files/{id}/readership``). Sections that the plan of the owner does not include are
-        absent. Problems: forbidden, not_found."""
-        return cast(
-            "Readership", self._transport.json_object(Call("GET", f"{file_path(self._transport, file)}/readership"))
-        )
+        absent. ``since`` and ``until``: the first and the last day (UTC) of the sessions to count, such as
+        ``2026-11-20``; until today by default. Problems: bad_request, forbidden, not_found."""
+        days = {name: day for name, day in (("from", since), ("to", until)) if day is not None}
+        path = f"{file_path(self._transport, file)}/readership"
+        return cast("Readership", self._transport.json_object(Call("GET", path, days)))
 
     def pages(self, file: str) -> "PageReadership":
         """Return ``{totalPages, pages: [{pageNumber, views, avgDurationMs, backTurns}]}``

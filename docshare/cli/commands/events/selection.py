@@ -141,7 +141,7 @@ class Since(NamedTuple):
     at: int | None = None
 
 
-def parse_since(text: str, now: int) -> Since:
+def parse_since(text: str, now: int, option: str = "--since") -> Since:
     """Parse ``5123``, ``2h``, ``2026-11-20`` (local midnight) or a full datetime. Raise Stop (2) for anything else."""
     if text.isascii() and text.isdigit():
         return Since(id=int(text))
@@ -154,7 +154,7 @@ def parse_since(text: str, now: int) -> Since:
         return Since(at=now - int(parse_duration(text) * 1000))
     except ValueError:
         hint = "Use an id such as 5123, a time ago such as 2h, or a date such as 2026-11-20."
-        raise Stop(ExitCode.USAGE, f"--since: {text!r} is not an id, a duration or a date", hint=hint) from None
+        raise Stop(ExitCode.USAGE, f"{option}: {text!r} is not an id, a duration or a date", hint=hint) from None
 
 
 def parse_until(text: str, now: int) -> int:

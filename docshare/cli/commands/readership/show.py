@@ -1,7 +1,7 @@
 """``docshare readership show``: print the report of a file."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -25,10 +25,11 @@ from docshare.cli.terminal.output import Emitter, Spec
 from docshare.cli.terminal.pager import print_paged
 from docshare.cli.terminal.text import parse_duration
 from docshare.contract.features import REPORT_SECTIONS
-from docshare.contract.wire import format_instant
+from docshare.contract.wire import format_instant, parse_instant
 
 if TYPE_CHECKING:
     from docshare.client import Client
+    from docshare.client.types.readership import Readership
 
 Row = Mapping[str, Any]
 
@@ -38,6 +39,7 @@ _SHOW = Spec(fields=tuple(REPORT_SECTIONS))
 _FLAT_SPEC = Spec(plain=("section", "key", "value"))
 _FLAT_FORMATS = ("plain", "csv", "tsv")
 _SECTION_HELP = f"Only these sections, comma-separated: {', '.join(SECTIONS)}."
+_DAY_LENGTH = len("2026-11-20")
 _CLEAR_SCREEN = "\x1b[H\x1b[2J"
 
 
@@ -46,7 +48,10 @@ def show(
     file: FileArgument,
     section: Annotated[str | None, typer.Option(metavar="SECTION", help=_SECTION_HELP)] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Show views per day since 7d ago or a date.")
+        str | None, typer.Option(metavar="TIME", help="Only sessions since the day of 7d ago, or of a date.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only sessions up to the day of a date; needs --since.")
     ] = None,
     watch: Annotated[str | None, duration_option("Refresh the report at this interval, until Ctrl-C.")] = None,
 ) -> None:
@@ -60,15 +65,19 @@ def show(
 
       docshare readership show @last
       docshare readership show slug:offer --section summary,sessions --watch 30s
+      docshare readership show @last --since 7d
       docshare readership show @last --section sessions --format csv > sessions.csv
     """
     ctx = current_context()
-    view = _ReportPrinter(ctx, ctx.emitter(_SHOW), file, section, _parse_first_day(ctx, since))
+    if until is not None and since is None:
+        raise Stop(ExitCode.USAGE, "--until requires --since")
+    days = _Days(_parse_day(ctx, "--since", since), _parse_day(ctx, "--until", until))
+    view = _ReportPrinter(ctx, ctx.emitter(_SHOW), file, section, days)
     client = ctx.client()
     name = FileResolver(ctx, client).resolve(file)
     if watch is None:
         with explain_forbidden():
-            view.show(client.readership.report(name))
+            view.show(client.readership.report(name, days.first, days.last))
         return
     _watch(ctx, client, name, view, parse_duration(watch))
 
@@ -77,29 +86,43 @@ def _watch(ctx: Context, client: "Client", name: str, view: "_ReportPrinter", ev
     ctx.is_endless = True
     every = max(every, MIN_INTERVAL)
     with client.fork(retries=0) as poller, explain_forbidden():
-        for report in poll(ctx, poller, lambda: poller.readership.report(name), PollSchedule(every, every)):
+        days = view.days
+
+        def fetch() -> "Readership":
+            return poller.readership.report(name, days.first, days.last)
+
+        for report in poll(ctx, poller, fetch, PollSchedule(every, every)):
             view.show_again(report)
 
 
-def _parse_first_day(ctx: Context, since: str | None) -> str:
-    """Return the first day of ``--since`` in the format of the report, or nothing without it."""
-    if since is None:
-        return ""
-    at = parse_since(since, ctx.now()).at
+class _Days(NamedTuple):
+    """The first and the last day (UTC) of the sessions to show, such as ``2026-11-20``; None without limit."""
+
+    first: str | None
+    last: str | None
+
+
+def _parse_day(ctx: Context, option: str, text: str | None) -> str | None:
+    """Return the day of a time in the format of the report, or None without it. Raises Stop (2) for anything else."""
+    if text is None:
+        return None
+    if len(text) == _DAY_LENGTH and parse_instant(f"{text}T00:00:00Z") is not None:
+        return text  # days are counted in UTC
+    at = parse_since(text, ctx.now(), option).at
     if at is None:
-        raise Stop(ExitCode.USAGE, f"--since: {since!r} is not a time", hint="Use 7d or a date such as 2026-11-20.")
-    return format_instant(at)[:10]
+        raise Stop(ExitCode.USAGE, f"{option}: {text!r} is not a time", hint="Use 7d or a date such as 2026-11-20.")
+    return format_instant(at)[:_DAY_LENGTH]
 
 
 class _ReportPrinter:
-    """Prints the reports of one command. ``since`` is the first day of the views to show."""
+    """Prints the reports of one command. ``days``: of the views to show."""
 
-    def __init__(self, context: Context, printer: Emitter, file: str, section: str | None, since: str) -> None:
+    def __init__(self, context: Context, printer: Emitter, file: str, section: str | None, days: "_Days") -> None:
         self._ctx = context
         self._printer = printer
         self._file = file
         self._section = section
-        self._since = since
+        self.days = days
         self._reported = False
 
     def show(self, report: Row) -> None:
@@ -149,8 +172,9 @@ class _ReportPrinter:
             self._ctx.emit([row._asdict() for row in flatten(report, keys)], _FLAT_SPEC)
 
     def _limit_days(self, report: Row) -> Row:
-        days = report.get("viewsOverTime")
-        if not self._since or not isinstance(days, list):
+        """Return ``report`` with the days since ``--since``: a server of an earlier version returns all."""
+        first, days = self.days.first, report.get("viewsOverTime")
+        if first is None or not isinstance(days, list):
             return report
-        kept = [day for day in days if isinstance(day, Mapping) and str(day.get("day", "")) >= self._since]
+        kept = [day for day in days if isinstance(day, Mapping) and str(day.get("day", "")) >= first]
         return {**report, "viewsOverTime": kept}
