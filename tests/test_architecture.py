@@ -94,10 +94,9 @@ NOUNS: dict[str, set[str]] = {
 # The named tuples of rules and services: each is unpacked, built from a row of the database, or stored as JSON, or
 # there is one for each beacon. Any other value class is a frozen dataclass.
 NAMED_TUPLES = {
-    "Anchors", "AnnotationRow", "AttemptOutcome", "AttemptResult", "BeaconBody", "BeaconRow", "Color",
-    "ConfirmationResult", "DeliveryLane", "DesignFile", "DueDelivery", "FormField", "HeldGrant", "KnownViewer",
-    "LibraryEntry", "LinkSender", "NewLogin", "OutlineEntry", "PageAppearance", "PageTime", "Rect", "SessionReading",
-    "StoredBlob", "Watermark", "_Trial",
+    "Anchors", "AnnotationRow", "AttemptResult", "BeaconBody", "Color", "ConfirmationResult", "DeliveryLane",
+    "DesignFile", "DueDelivery", "FormField", "KnownViewer", "LibraryEntry", "LinkSender", "NewLogin", "OutlineEntry",
+    "PageAppearance", "PageTime", "Rect", "SessionReading", "StoredBlob", "Watermark", "_Trial",
 }  # fmt: skip
 
 MAX_MODULES = 25  # per folder

@@ -5,13 +5,14 @@ address, until one is set. A request never waits for a mail server.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import policy
 from email.headerregistry import BaseHeader, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
 from email.policy import Policy
 from email.utils import format_datetime, parseaddr
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from docshare.contract.fields import is_uuid
@@ -35,7 +36,8 @@ _HEADERS = HeaderRegistry()
 _POLICY = policy.default.clone(max_line_length=200, header_factory=_HEADERS)
 
 
-class InlineImage(NamedTuple):
+@dataclass(frozen=True)
+class InlineImage:
     """An image that is part of a mail."""
 
     content: bytes
