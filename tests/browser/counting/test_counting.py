@@ -379,7 +379,7 @@ def test_a_signed_in_owner_is_not_counted(plain_browser: Browser, document: Meas
         assert document.list_sessions() == []
         page.goto(document.url.replace(f"/{document.short_id}", "/login"))
         page.get_by_role("button", name="Sign out").click()
-        page.get_by_text("You are not signed in").wait_for()
+        page.get_by_role("heading", name="Sign in", exact=True).wait_for()
         owner.open(document.url).keyboard.press("Shift")
         wait_until(lambda: document.view_count == 1)
         assert owner.complaints == []

@@ -83,7 +83,8 @@ class CheckContext:
         allowed = bool(resolve_setting(self.ctx, "allow_http").value)
         parse_address(str(connection.url.value), with_token=with_token, allow_http=allowed)
         with self.session() as http:
-            http.auth = Bearer(connection.token if with_token else None, connection.origin)
+            http.auth = bearer = Bearer(connection.token if with_token else None, connection.origin)
+            bearer.load()
             try:
                 # Passed explicitly, because requests prefers its environment variable to the session.
                 with http.get(url, timeout=TIMEOUT_S, allow_redirects=False, verify=http.verify, stream=True) as answer:

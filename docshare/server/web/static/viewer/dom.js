@@ -66,3 +66,13 @@ export function oncePerFrame(run) {
 export function isMagnified() {
   return (window.visualViewport?.scale ?? 1) > 1.01;
 }
+
+/**
+ * Return whether a pointer or key belongs to a control, or to a tool of the reader.
+ *
+ * @param {EventTarget} target
+ */
+export function isBusy(target) {
+  const interactive = "a, button, input, select, textarea, label, summary, audio, video, form, [data-part]";
+  return document.body.dataset.tool !== undefined || (target instanceof Element && target.closest(interactive) !== null);
+}

@@ -4,8 +4,7 @@
  * always zoom out again.
  */
 
-import { isMagnified } from "./dom.js";
-import { isBusy } from "./modes/drag.js";
+import { isBusy, isMagnified } from "./dom.js";
 
 const TAPS_APART = 350; // ms between the taps of a double tap
 const TAPS_AWAY = 40; // CSS pixels

@@ -1,5 +1,7 @@
 /** Turning by finger or pointer, without affecting other uses of a pointer (links, selections, scrolling, drawing). */
 
+import { isBusy } from "../dom.js";
+
 const BEGINS = 8; // CSS pixels
 const FLUNG = 0.35; // CSS pixels per ms
 const FAR = 0.22; // of the length of a whole turn
@@ -13,12 +15,6 @@ const FAR = 0.22; // of the length of a whole turn
  * @property {() => number} stretch  length of a whole turn, in CSS pixels
  * @property {(event: MouseEvent) => void} click  the pointer did not move
  */
-
-/** @param {EventTarget} target */
-export function isBusy(target) {
-  const interactive = "a, button, input, select, textarea, label, summary, audio, video, form, [data-part]";
-  return document.body.dataset.tool !== undefined || (target instanceof Element && target.closest(interactive) !== null);
-}
 
 /** @param {EventTarget} target */
 export function isText(target) {

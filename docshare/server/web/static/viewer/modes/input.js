@@ -1,7 +1,7 @@
 /** Manual page turning: keys, wheel, fingers and pointers, if the event has no other effect on the page. */
 
-import { isMagnified } from "../dom.js";
-import { isBusy, isText, listenToDrags } from "./drag.js";
+import { isBusy, isMagnified } from "../dom.js";
+import { isText, listenToDrags } from "./drag.js";
 import { listenToWheel, scrolls } from "./wheel.js";
 
 const SIDE = 0.14; // part of a page, at its edge, where a click turns it
