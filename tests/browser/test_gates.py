@@ -1,5 +1,7 @@
 """The gate of a link in a real browser: with the keyboard only, on a phone, and inside frames."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,6 +22,7 @@ FORM = [
     {"key": "firm", "label": "Company", "type": "company", "required": False},
 ]
 EVERYTHING: dict[str, Any] = {"password": "open sesame", "gateFields": FORM, "viewLimit": 3}
+BLOCKED = "Your browser blocks cookies inside this page, so the document cannot open here."
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
@@ -179,11 +182,23 @@ def test_on_a_phone_all_fields_fit_and_are_large_enough(
         assert person.complaints == []
 
 
+def wait_for_cookie_trial(frame: Frame) -> None:
+    """Wait until the scripts of the gate have run."""
+    frame.wait_for_load_state("load")
+
+
 def test_the_gate_opens_inside_a_frame_of_another_origin(browser: Browser, share_gated: Any) -> None:
     link = share_gated(password="open sesame", viewLimit=2)
     with serve_framing_page(link.embed, "127.0.0.1") as address, visitor(browser) as person:
         person.page.goto(address)
         frame = find_frame(person.page)
+        wait_for_cookie_trial(frame)
+        assert frame.locator("form").get_attribute("data-trial") == "viewer-script=1; Path=/; SameSite=Lax"
+        expect(frame.get_by_role("alert")).to_have_count(0)
+        expect(frame.get_by_role("link", name="Open in a new tab")).to_have_count(1)
+        names = {row["name"] for row in person.context.cookies()}
+        assert "viewer-cookies" in names
+        assert "viewer-script" not in names
         frame.get_by_label("Password").fill("open sesame")
         frame.get_by_role("button", name="Open document").click()
         wait_for_first_page(frame)
@@ -191,19 +206,43 @@ def test_the_gate_opens_inside_a_frame_of_another_origin(browser: Browser, share
     assert link.count_consumed_views() == 1
 
 
-def test_a_frame_without_cookies_consumes_no_view_and_offers_a_new_window(browser: Browser, share_gated: Any) -> None:
-    """Over plain HTTP, a cross-site frame has no cookies."""
-    link = share_gated(viewLimit=1)
-    with serve_framing_page(link.embed, "localhost") as address, visitor(browser) as person:
+@contextmanager
+def framed_without_cookies(browser: Browser, embed: str, **options: Any) -> Iterator[tuple[Visitor, Frame]]:
+    """Yield a reader, and the frame of ``embed`` in a page of another site: over plain HTTP, it has no cookies."""
+    with serve_framing_page(embed, "localhost") as address, visitor(browser, **options) as person:
         person.page.goto(address)
-        frame = find_frame(person.page)
+        yield person, find_frame(person.page)
+
+
+def test_a_frame_without_cookies_offers_a_new_tab_instead_of_the_form(browser: Browser, share_gated: Any) -> None:
+    link = share_gated(password="open sesame", gateFields=FORM, viewLimit=1)
+    with framed_without_cookies(browser, link.embed) as (person, frame):
+        expect(frame.get_by_role("alert")).to_have_text(BLOCKED)
+        expect(frame.get_by_label("Password")).to_be_hidden()
+        expect(frame.get_by_role("button", name="Open document")).to_be_hidden()
+        way_out = frame.get_by_role("link", name="Open in a new tab")
+        expect(way_out).to_have_count(1)
+        assert find_violations(frame) == []
+        assert [text for text in person.complaints if "favicon" not in text and "404" not in text] == []
+        with person.context.expect_page() as opening:
+            way_out.click()
+        alone = opening.value
+        expect(alone.get_by_label("Password")).to_be_visible()
+        assert alone.url == link.url
+    assert link.count_consumed_views() == 0
+
+
+def test_a_frame_without_cookies_and_scripts_consumes_no_view(browser: Browser, share_gated: Any) -> None:
+    link = share_gated(viewLimit=1)
+    with framed_without_cookies(browser, link.embed, java_script_enabled=False) as (person, frame):
+        expect(frame.get_by_role("link", name="Open in a new tab")).to_have_count(1)
         frame.get_by_role("button", name="Open document").click()
-        frame.get_by_role("alert").wait_for()
+        expect(frame.get_by_role("alert")).to_have_text(BLOCKED)
         assert link.count_consumed_views() == 0
         with person.context.expect_page() as opening:
-            frame.get_by_role("link", name="Open in a new window").click()
+            frame.get_by_role("link", name="Open in a new tab").click()
         alone = opening.value
         alone.get_by_role("button", name="Open document").click()
-        wait_for_first_page(alone)
+        alone.get_by_role("img", name="Page 1", exact=True).first.wait_for()
         assert alone.url == link.url
     assert link.count_consumed_views() == 1

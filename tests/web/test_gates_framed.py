@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 
+from docshare.server.web.assets import asset_url
 from tests.support.cast import World
 from tests.support.gate_client import GateClient, parse_errors, parse_inputs, read_ticket
 from tests.support.owner import put_settings
 from tests.support.rows import count_rows
+
+BLOCKED = "Your browser blocks cookies inside this page, so the document cannot open here."
 
 
 @pytest.fixture
@@ -41,16 +44,43 @@ def test_a_framed_browser_without_cookies_consumes_no_view(world: World, uploade
     answer = guest.submit()
     assert answer.status_code == 403
     assert "frame-ancestors *" in answer.headers["Content-Security-Policy"]
-    assert parse_errors(answer) == {"": "Your browser does not let the document open inside another page."}
-    assert answer.text.count("Open in a new window") == 1
+    assert parse_errors(answer) == {"": BLOCKED}
+    assert answer.text.count("Open in a new tab") == 1
     assert "<form" not in answer.text
     assert count_consumed_views(world, uploaded_file) == 0
+
+
+def test_a_framed_gate_lets_a_script_try_cookies_unless_they_are_known_to_work(
+    world: World, uploaded_file: dict[str, Any]
+) -> None:
+    known = GateClient(world, uploaded_file["shortId"], prefix="/embed").open_page().text
+    assert ("gate.js" in known, "data-trial" in known, 'id="blocked"' in known) == (False, False, False)
+    page = GateClient(world, uploaded_file["shortId"], prefix="/embed", cookies=False).open_page()
+    assert asset_url("gate.js") in page.text
+    assert 'data-trial="viewer-script=1; Path=/; SameSite=Lax"' in page.text
+    assert (
+        f'<div class="gate" id="blocked" hidden>\n    <p class="gate-trouble" role="alert">{BLOCKED}</p>' in page.text
+    )
+    assert "script-src 'self';" in page.headers["Content-Security-Policy"]
+
+
+def test_without_scripts_a_framed_gate_shows_its_form_and_the_link(world: World, uploaded_file: dict[str, Any]) -> None:
+    page = GateClient(world, uploaded_file["shortId"], prefix="/embed", cookies=False).open_page().text
+    assert f'<form class="gate" method="post" action="/embed/{uploaded_file["shortId"]}/enter"' in page
+    link = f'<a href="/{uploaded_file["shortId"]}" target="_blank" rel="noopener">'
+    assert f'<p class="gate-alone" id="alone">{link}' in page
+
+
+def test_a_gate_outside_a_frame_has_no_script(world: World, uploaded_file: dict[str, Any]) -> None:
+    page = GateClient(world, uploaded_file["shortId"], cookies=False).open_page().text
+    assert "<script" not in page
+    assert "data-trial" not in page
 
 
 def test_the_unframed_gate_page_cannot_be_framed(world: World, uploaded_file: dict[str, Any]) -> None:
     page = GateClient(world, uploaded_file["shortId"]).open_page()
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
-    assert "Open in a new window" not in page.text
+    assert "Open in a new tab" not in page.text
 
 
 def test_a_browser_without_cookies_consumes_no_view_and_stores_nothing(
@@ -89,7 +119,10 @@ def test_over_https_the_cookies_are_partitioned_and_host_only(make: Any) -> None
     made = world.pia.upload()
     put_settings(world, made, viewLimit=2)
     guest = GateClient(world, made["shortId"], prefix="/embed", cookies=False)
-    shown, entered = guest.open_page().headers, GateClient(world, made["shortId"]).submit().headers
+    page = guest.open_page()
+    trial = "__Host-viewer-script=1; Secure; Path=/; SameSite=None; Partitioned"
+    assert f'data-trial="{trial}"' in page.text
+    shown, entered = page.headers, GateClient(world, made["shortId"]).submit().headers
     cookies = [*shown.getlist("Set-Cookie"), *entered.getlist("Set-Cookie")]
     kinds = [cookie.split("-")[:2] for cookie in cookies]
     assert kinds == [["__Host", "viewer"], ["__Host", "gate"], ["__Host", "viewer"]]

@@ -98,8 +98,7 @@ def _require_cookies(*, embed: bool) -> None:
     if viewer_cookie.is_accepted():
         return
     if embed:
-        detail = "Your browser does not let the document open inside another page."
-        raise Problem("forbidden", detail, extra={"cornered": True})
+        raise Problem("forbidden", gate_page.COOKIES_BLOCKED, extra={"cornered": True})
     detail = "Your browser blocks cookies for this site. Allow them and try again."
     raise Problem("forbidden", detail)
 

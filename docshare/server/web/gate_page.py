@@ -18,6 +18,7 @@ from docshare.server.web import viewer_cookie
 
 FIELD_PREFIX = "field-"  # prefix of the field keys in the form: a field may be called ``password``
 NEUTRAL_TITLE = "Shared document"
+COOKIES_BLOCKED = "Your browser blocks cookies inside this page, so the document cannot open here."
 
 _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
@@ -54,6 +55,8 @@ def render_gate(
         prefix=FIELD_PREFIX,
         ticket=entry.issue_ticket(current_runtime()),
         embed=embed,
+        blocked=COOKIES_BLOCKED,
+        trial=viewer_cookie.render_script_cookie() if embed and not viewer_cookie.is_accepted() else None,
     )
     response = make_response(body, problem.status if problem else 200)
     response.headers.update(problem.headers if problem else {})

@@ -7,10 +7,14 @@ A gate page also gives its browser a secret, for an hour: the ticket in its form
 ``entry``.
 
 Before anything is stored or consumed, a trial cookie that is the same for everybody shows whether the browser stores
-such cookies here: some store none, or none in a frame of another site over plain HTTP.
+such cookies here: some store none, or none in a frame of another site over plain HTTP. The script of a gate inside
+a frame tries a cookie of its own, before its reader fills in the form.
 """
 
+from typing import Any
+
 from flask import Response, request
+from werkzeug.http import dump_cookie
 
 from docshare.contract.limits import SECOND
 from docshare.contract.plans import DAY
@@ -21,6 +25,7 @@ from docshare.server.services.links.links import Link
 LIFETIME_MS = 180 * DAY
 
 _TRIAL_COOKIE = "viewer-cookies"
+_SCRIPT_COOKIE = "viewer-script"
 
 
 def read_viewer_token(link: Link) -> str | None:
@@ -63,18 +68,22 @@ def is_accepted() -> bool:
     return _prefix_name(_TRIAL_COOKIE) in request.cookies
 
 
+def render_script_cookie() -> str:
+    """Return a trial cookie for ``document.cookie``; a browser that keeps it also stores the others.
+
+    It has their attributes except HttpOnly, which scripts cannot set.
+    """
+    return dump_cookie(_prefix_name(_SCRIPT_COOKIE), "1", **_shared_attributes())
+
+
 def _set_cookie(response: Response, name: str, value: str, lifetime_ms: int | None) -> None:
+    max_age = lifetime_ms and lifetime_ms // SECOND
+    response.set_cookie(name, value, max_age=max_age, httponly=True, **_shared_attributes())
+
+
+def _shared_attributes() -> dict[str, Any]:
     secure = current_runtime().config.is_secure
-    response.set_cookie(
-        name,
-        value,
-        max_age=lifetime_ms and lifetime_ms // SECOND,
-        path="/",
-        secure=secure,
-        httponly=True,
-        samesite="None" if secure else "Lax",
-        partitioned=secure,
-    )
+    return {"path": "/", "secure": secure, "samesite": "None" if secure else "Lax", "partitioned": secure}
 
 
 def _viewer_cookie_name(link: Link) -> str:
