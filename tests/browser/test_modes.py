@@ -234,7 +234,7 @@ def test_page_down_scrolls_to_the_end_of_a_zoomed_page_before_turning_it(desktop
     page.evaluate("scrollTo(0, 100000)")
     page.keyboard.press("PageDown")
     wait_for_page(page, 2)
-    page.wait_for_function("scrollY === 0")
+    page.wait_for_function("() => scrollY === 0")
     page.keyboard.press("PageUp")
     wait_for_page(page, 1)
     assert page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 1")

@@ -231,7 +231,7 @@ def test_areas_stay_in_place_on_a_zoomed_page(feedback_document: FeedbackDocumen
     }"""
     before = page.evaluate(place)
     page.locator("#zoom-level").select_option("200")
-    page.wait_for_function("document.querySelector('.page').getBoundingClientRect().width > 1500")
+    page.wait_for_function("() => document.querySelector('.page').getBoundingClientRect().width > 1500")
     assert page.evaluate(place) == pytest.approx(before, abs=0.003)
 
 

@@ -185,7 +185,7 @@ def test_the_mark_buttons_do_not_overlap_elements_of_the_owner(
     page = open_reader(**window).open(feedback_document.url)
     page.locator("#expiry").wait_for()
     page.mouse.wheel(0, 250)
-    page.wait_for_function("scrollY === 250")
+    page.wait_for_function("() => scrollY === 250")
     around = [element_box(page, name) for name in (".logo", ".cta", ".badge", "#expiry", ".dock")]
     bottoms: list[float] = page.locator(".page").evaluate_all(PAGE_BOTTOMS)
     cut_off = next(number for number, bottom in enumerate(bottoms, 1) if bottom > window["viewport"]["height"])
