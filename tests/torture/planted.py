@@ -91,6 +91,7 @@ def run_planted(folder: Path, count: int, objects: ObjectStore | None = None, *,
     (folder / "tmp").mkdir(parents=True)
     if objects is not None:
         environ |= objects.environ | {"DOCSHARE_STORAGE_URL": objects.make_url(objects.create_bucket(), "docs")}
+    environ = environ | {"DOCSHARE_TRUSTED_PROXIES": "127.0.0.1/32"}
     with run_server(folder, **environ) as server, requests.Session() as http:
         planted = PlantedServer(server, folder, objects)
         with _watch(planted):
@@ -107,6 +108,7 @@ def run_planted(folder: Path, count: int, objects: ObjectStore | None = None, *,
 def _plant(planted: PlantedServer, http: requests.Session, number: int) -> PlantedDocument:
     """Upload a document, and read and download it in the ways of its number."""
     server, document = planted.server, PlantedDocument(number)
+    http.headers["X-Forwarded-For"] = f"198.51.100.{number % 250 + 1}"  # an address may download 60 files a minute
     content = _make_document(number)
     name = "Plan.docx" if content[:2] == b"PK" else "Plan.pdf"
     if name == "Plan.docx":
