@@ -17,6 +17,19 @@ SESSIONS = f"{PATH}/readership/sessions"
 CSV = FakeResponse(b"page,mark\r\n1,pick\r\n", 200, {"Content-Type": "text/csv; charset=utf-8"})
 
 
+@pytest.mark.parametrize(
+    ("days", "query"),
+    [({}, {}), ({"since": "2026-09-19"}, {"from": "2026-09-19"}),
+     ({"since": "2026-09-19", "until": "2026-09-20"}, {"from": "2026-09-19", "to": "2026-09-20"})],
+)  # fmt: skip
+def test_the_report_can_be_limited_to_days(
+    api: FakeApi, client: Client, days: dict[str, str], query: dict[str, str]
+) -> None:
+    api.on("GET", f"{PATH}/readership", {"tier": "pro"})
+    assert client.readership.report(FILE, **days) == {"tier": "pro"}
+    assert api.requests[0].query == query
+
+
 def add_sessions(api: FakeApi, count: int, first: int = 1) -> None:
     """Add ``count`` sessions with ids from ``first``, paginated like the real API."""
 

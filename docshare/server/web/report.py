@@ -28,6 +28,7 @@ from docshare.server.services.readership.report import DayRange
 from docshare.server.web import problem_pages, sign_in_return
 from docshare.server.web.sign_in import session_cookie
 
+OWNER_ONLY = "Only the owner of a document can see who has read it."
 _ENDED_STATES = ("expired", "burned")
 _UNCOUNTED_SESSIONS = 50  # newest sessions that were not counted on the page
 _WIDTH, _SMALL_WIDTH = min(PAGE_WIDTHS), max(THUMBNAIL_WIDTHS)  # pixels
@@ -43,9 +44,7 @@ def page(name: str) -> Response:
     """
     caller = sign_in.find_caller(current_runtime(), session_cookie())
     if caller is None:
-        return sign_in_return.ask_to_sign_in(
-            request.full_path.rstrip("?"), "Only the owner of a document can see who has read it."
-        )
+        return sign_in_return.ask_to_sign_in(request.full_path.rstrip("?"), OWNER_ONLY)
     try:
         material = _gather_report_input(current_runtime(), caller, name, read_days(current_runtime()))
     except Problem:
@@ -59,7 +58,7 @@ def show_session(name: str, session: str) -> Response:
     runtime = current_runtime()
     caller = sign_in.find_caller(runtime, session_cookie())
     if caller is None:
-        return sign_in_return.ask_to_sign_in(request.path, "Only the owner of a document can see who has read it.")
+        return sign_in_return.ask_to_sign_in(request.path, OWNER_ONLY)
     try:
         found = readership.explained_session(sessions.explain_session(runtime, caller, name, session))
         whole = load_report(runtime, caller, name)

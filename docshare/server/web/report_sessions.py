@@ -17,6 +17,7 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.readership import report, sessions
 from docshare.server.web import problem_pages, sign_in_return
 from docshare.server.web.report import (
+    OWNER_ONLY,
     describe_days,
     file_address,
     load_report,
@@ -29,7 +30,6 @@ from docshare.server.web.sign_in import session_cookie
 
 PAGE_SIZE = 50
 _CURSOR = re.compile(r"([0-9]{1,15})-([0-9]{1,15})")
-_WHY = "Only the owner of a document can see who has read it."
 
 blueprint = Blueprint("report_sessions", __name__)
 
@@ -43,7 +43,7 @@ def show_sessions(name: str) -> Response:
     runtime = current_runtime()
     caller = sign_in.find_caller(runtime, session_cookie())
     if caller is None:
-        return sign_in_return.ask_to_sign_in(request.full_path.rstrip("?"), _WHY)
+        return sign_in_return.ask_to_sign_in(request.full_path.rstrip("?"), OWNER_ONLY)
     try:
         rows = _list_rows(caller, name, _read_cursor(), PAGE_SIZE + 1)
         whole = load_report(runtime, caller, name)
@@ -60,7 +60,7 @@ def download_sessions(name: str) -> Response:
     runtime = current_runtime()
     caller = sign_in.find_caller(runtime, session_cookie())
     if caller is None:
-        return sign_in_return.ask_to_sign_in(f"/readership/{name}/sessions", _WHY)
+        return sign_in_return.ask_to_sign_in(f"/readership/{name}/sessions", OWNER_ONLY)
     try:
         rows = _list_rows(caller, name, sessions.NEWEST, report.MAX_RANGE_SESSIONS)
         whole = load_report(runtime, caller, name)

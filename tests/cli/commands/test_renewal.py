@@ -15,7 +15,7 @@ ISSUED = {"access_token": "access-2", "refresh_token": "refresh-2", "expires_in"
 
 @pytest.fixture
 def login(api: FakeApi, shell: Shell) -> Shell:
-    """Return a shell whose profile has a login that the server no longer accepts, a long time before its end."""
+    """Return a shell whose profile has a login that has not expired but that the server rejects."""
     del shell.env["DOCSHARE_URL"], shell.env["DOCSHARE_TOKEN"]
     done = shell("profile", "add", "work", "--url", api.url, "--with-token", stdin=b"access-1\n")
     assert done.code == 0, done.err

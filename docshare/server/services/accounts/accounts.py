@@ -57,7 +57,7 @@ def initialize_instance(rt: Runtime, tier: Plan) -> FirstRunResult:
         _register_command_line(rt)
         existing = account_rows.find_first(rt.db)
         if existing is None:
-            name = "" if configured else "Owner"
+            name = "" if configured else account_rows.DEFAULT_NAME
             account = create_account(rt, configured or OWNER_EMAIL, name, tier)
             return FirstRunResult(account, create_key(rt, account.email, "first key").key)
         if configured and is_placeholder(existing.email):

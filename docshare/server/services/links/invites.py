@@ -1,7 +1,5 @@
 """Invite readers: a personal link for one email address."""
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -95,20 +93,19 @@ def find_mail_logo(rt: Runtime, row: MailRow) -> InlineImage | None:
 
     Logos above 200 KB and types that many mail programs do not show are left out.
     """
-    for name in re.findall(f"^    {re.escape(rt.config.base_url)}/([0-9A-Za-z]+)$", row.body, re.MULTILINE):
-        link = links.resolve(rt, name)
-        if link is None or link.invite is None or link.invite.email.lower() != row.recipient.lower():
-            continue
-        logo = sender.find_logo(rt, link)
-        if logo is None or logo.mime_type not in _MAIL_IMAGE_TYPES:
-            return None
-        try:
-            with logo.path.open() as source:
-                content = source.read(_MAIL_IMAGE_BYTES + 1)
-        except OSError:  # replaced since it was found; the mail is sent without it
-            return None
-        return None if len(content) > _MAIL_IMAGE_BYTES else InlineImage(content, logo.mime_type)
-    return None
+    if row.file_id is None or row.notice is not None:
+        return None
+    invite = sharing.find_invite(rt.db, row.file_id, row.recipient)
+    link = None if invite is None else links.resolve(rt, invite.short_id)
+    logo = None if link is None else sender.find_logo(rt, link)
+    if logo is None or logo.mime_type not in _MAIL_IMAGE_TYPES:
+        return None
+    try:
+        with logo.path.open() as source:
+            content = source.read(_MAIL_IMAGE_BYTES + 1)
+    except OSError:  # replaced since it was found; the mail is sent without it
+        return None
+    return None if len(content) > _MAIL_IMAGE_BYTES else InlineImage(content, logo.mime_type)
 
 
 def _create_invite(rt: Runtime, file_id: int, wanted: InviteInput) -> tuple[InviteRow, bool]:
@@ -139,7 +136,7 @@ def _enqueue_mail(rt: Runtime, file_id: int, row: InviteRow) -> None:
         return
     # A gate hides the name of the document, so the mail does not contain it either.
     what = "a document" if found.protected or found.gated else f'"{found.document}"'
-    is_shown = json.loads(found.settings).get("showSender", True)
+    is_shown = sender.is_shown(found.settings)
     shared = f"{what[:1].upper()}{what[1:]} was shared with you"
     body = (
         f"Hello{f' {row.name}' if row.name else ''},\n\n"

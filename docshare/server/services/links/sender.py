@@ -3,13 +3,14 @@
 import json
 from typing import NamedTuple
 
+from docshare.contract.settings import SETTINGS
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import assets, settings
 from docshare.server.services.files.assets import ServedAsset
 from docshare.server.services.links.links import Link
 from docshare.server.store.tables import accounts
 
-_DEFAULT_NAME = "Owner"  # of the first account, see ``accounts.initialize_instance``
+_SETTING = "showSender"
 
 
 class LinkSender(NamedTuple):
@@ -25,11 +26,16 @@ def find_sender(rt: Runtime, link: Link) -> LinkSender | None:
 
     A frozen link has no sender: the operator withholds everything that could make it look trustworthy.
     """
-    if link.file.frozen_at is not None or not json.loads(link.file.settings).get("showSender", True):
+    if link.file.frozen_at is not None or not is_shown(link.file.settings):
         return None
     logo = settings.find_appearance(rt, link).viewer_settings["logo"]
     sender = LinkSender(_find_chosen_name(rt, link.file.owner_id), logo.get("assetId"))
     return sender if any(sender) else None
+
+
+def is_shown(settings_text: str) -> bool:
+    """Return whether the owner of a file with these settings, as stored, lets readers see the sender."""
+    return bool(json.loads(settings_text).get(_SETTING, SETTINGS[_SETTING].default))
 
 
 def find_logo(rt: Runtime, link: Link) -> ServedAsset | None:
@@ -44,4 +50,4 @@ def _find_chosen_name(rt: Runtime, account_id: int | None) -> str | None:
     if found is None:
         return None
     name, email = found
-    return None if name in ("", _DEFAULT_NAME, email.partition("@")[0]) else name
+    return None if name in ("", accounts.DEFAULT_NAME, email.partition("@")[0]) else name

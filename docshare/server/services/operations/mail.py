@@ -125,7 +125,7 @@ def send_due(rt: Runtime, find_image: ImageFinder | None = None) -> int:
 def send_test(rt: Runtime, recipient: str) -> None:
     """Send a short mail now, without the outbox. Raises MailNotDelivered."""
     body = f"This is a test mail of the docshare server at {rt.config.base_url}\n"
-    row = MailRow(0, rt.random_uuid(), recipient, "Test mail of docshare", body, rt.clock(), 0, *[None] * 6)
+    row = MailRow(0, rt.random_uuid(), recipient, "Test mail of docshare", body, rt.clock(), 0, *[None] * 7)
     rt.mailer.send(_compose(rt, row))
 
 

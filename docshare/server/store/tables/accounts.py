@@ -8,6 +8,9 @@ from peewee import SQL, ForeignKeyField, IntegerField, TextField
 from docshare.server.store.database import Store
 from docshare.server.store.tables.base import NocaseField, Row, SequenceField
 
+DEFAULT_NAME = "Owner"
+"""The name of the first account until its owner chooses one."""
+
 
 class Account(Row):
     id = SequenceField()

@@ -52,7 +52,7 @@ class Mail(Row):
 
 class MailRow(NamedTuple):
     """A mail of the outbox. Times in milliseconds; ``next_at`` is None once it needs no further attempt; ``notice`` is
-    the kind of notice to the account ``account_id``, both None for other mails."""
+    the kind of notice to the account ``account_id``, both None for other mails; ``file_id`` of its file."""
 
     id: int
     uuid: str
@@ -67,6 +67,7 @@ class MailRow(NamedTuple):
     error: str | None
     account_id: int | None
     notice: str | None
+    file_id: int | None
 
 
 _SELECT = f"SELECT {', '.join(MailRow._fields)} FROM mails"  # noqa: S608 - columns from the row

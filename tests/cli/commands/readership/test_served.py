@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -278,3 +279,16 @@ def test_a_command_above_the_plan_exits_with_6(world: World, shell_for: MakeShel
     file = str(world.fay.upload()["shortId"])
     refused = shell_for(world.fay)(*words, file, "--json")
     assert (refused.code, refused.out) == (6, "")
+
+
+def test_show_counts_only_the_sessions_of_the_days(world: World, pia: Shell, file: str) -> None:
+    FakeReader(world, file).read_page(5, input=True)
+    end_all_sessions(world)
+    today = datetime.fromtimestamp(world.clock() / 1000, UTC).date()
+    earlier, later = (str(today - timedelta(days=days)) for days in (2, 1))
+
+    def count(*options: str) -> int:
+        return int(parse_output(pia("readership", "show", file, *options, "--json"))["summary"]["totalSessions"])
+
+    assert (count(), count("--since", str(today))) == (1, 1)
+    assert count("--since", earlier, "--until", later) == 0

@@ -17,7 +17,6 @@ const list = byId("uploads");
 /** @type {Upload[]} */
 const waiting = [];
 let running = 0;
-let unlisted = false; // whether a file was shared that the list does not show yet
 
 /** @param {File[]} files */
 function add(files) {
@@ -60,7 +59,6 @@ async function start(upload) {
   upload.cancel = sending.cancel;
   try {
     finish(upload, await sending.answer);
-    unlisted = true;
   } catch (failure) {
     if (failure.status === 401) fail(upload, "You are no longer signed in. Load this page again, and sign in.");
     else if (failure.message) fail(upload, failure.message);
@@ -68,7 +66,7 @@ async function start(upload) {
   }
   running -= 1;
   startMore();
-  if (!running && unlisted) refresh();
+  if (!running) refresh();
 }
 
 /**
@@ -143,10 +141,9 @@ function announce(words) {
   byId("status").textContent = words;
 }
 
-/** Reload the list of files, unless one of its elements has the focus. After a refused upload it would hide the reason. */
+/** Reload the list of files, unless one of its elements has the focus; the page stays, with the reasons of failed uploads. */
 function refresh() {
-  unlisted = false;
-  if (!byId("library").contains(document.activeElement)) loadList(location.href, "library", offerCopies);
+  if (!byId("library").contains(document.activeElement)) loadList(location.href, "library", offerCopies, { stays: true });
 }
 
 function offerCopies() {

@@ -14,8 +14,9 @@ let loading;
  * @param {string} address
  * @param {string} id  of the element
  * @param {() => void} prepare  what has to be done with new rows
+ * @param {{ stays?: boolean }} options  stays: keep the page if the server does not send the element
  */
-export function loadList(address, id, prepare) {
+export function loadList(address, id, prepare, { stays = false } = {}) {
   loading?.abort();
   const request = new XMLHttpRequest();
   loading = request;
@@ -25,7 +26,7 @@ export function loadList(address, id, prepare) {
     if (loading !== request) return;
     const fresh = request.status === 200 && request.response?.getElementById(id);
     if (fresh) document.getElementById(id)?.replaceWith(document.adoptNode(fresh));
-    else if (request.status) location.assign(address); // signed out, or no file is left
+    else if (request.status && !stays) location.assign(address); // signed out, or no file is left
     document.getElementById("results")?.setAttribute("aria-busy", "false");
     prepare();
     if (fresh && id === "library") watchSearch(prepare);
