@@ -7,7 +7,7 @@ from tests.support.feedback_document import FeedbackDocument
 from tests.support.framing_page import find_frame, serve_framing_page
 from tests.support.polling import wait_until
 
-NO_COOKIES_MESSAGE = "Your browser blocks cookies on this page, so your feedback cannot be saved. Open in a new window"
+NO_COOKIES_MESSAGE = "Your browser blocks cookies on this page, so your feedback cannot be saved. Open in a new tab"
 
 
 def build_embed_url(proof: FeedbackDocument) -> str:

@@ -58,7 +58,7 @@ export function showFailure(words, refusal, again) {
 export function waysOut(refusal) {
   if (!refusal.framed) return [];
   const attributes = { class: "way-out", href: readFacts().base, target: "_blank", rel: "noopener" };
-  return [" ", make("a", attributes, "Open in a new window")];
+  return [" ", make("a", attributes, "Open in a new tab")];
 }
 
 /**
