@@ -14,6 +14,7 @@ const MOUNT_BELOW = 2;
 const KEEP = 4;
 const MOST_MOUNTED = 80;
 const FLYING = 1.5; // window heights per frame: too fast to read
+const MARGIN = 72; // CSS pixels: the buttons beside a page, with the space around them
 
 /**
  * @typedef {object} Position
@@ -80,13 +81,29 @@ export class Mode {
 
   /** Update all positions after a change of zoom or window. */
   layOut() {
-    this.column.lay((size) => this.zoom.scale(size, this.room), this.space, this.clientWidth);
+    const lay = () => this.column.lay((size) => this.zoom.scale(size, this.room), this.space, this.clientWidth);
+    lay();
+    if (this.moveButtons()) lay();
     this.column.centre(this.column.top(this.page));
     this.stage.classList.add("is-live");
     this.stage.classList.toggle("is-wider", this.column.width > this.clientWidth);
     this.stage.style.width = `${this.column.width}px`;
     this.stage.style.height = `${this.column.extent}px`;
     for (const view of this.views.values()) this.put(view);
+  }
+
+  /**
+   * Put the buttons of each page beside it if the window has room there, otherwise below it (feedback-pages.css).
+   *
+   * @returns {boolean} whether this changed the space between the pages
+   */
+  moveButtons() {
+    if (this.stage.dataset.under === undefined) return false;
+    const beside = (this.clientWidth - this.column.widest) / 2 >= MARGIN;
+    if (beside === this.stage.classList.contains("has-margin")) return false;
+    this.stage.classList.toggle("has-margin", beside);
+    this.measure();
+    return true;
   }
 
   /** @param {PageView} view */
