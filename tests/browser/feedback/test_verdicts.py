@@ -241,7 +241,7 @@ def test_in_a_magazine_the_mark_buttons_disappear_with_the_toolbar(
 
 
 @pytest.mark.parametrize("mode", ["standard", "swipe", "flipbook"])
-def test_on_a_phone_no_control_covers_the_page_and_full_screen_is_available(
+def test_on_a_phone_no_control_covers_the_page(
     feedback_document: FeedbackDocument, open_reader: OpenReader, mode: str
 ) -> None:
     feedback_document.put_settings(viewerMode=mode)
@@ -256,4 +256,3 @@ def test_on_a_phone_no_control_covers_the_page_and_full_screen_is_available(
     for name in (".page[data-page='1'] .verdicts", ".note-sign"):
         control = element_box(page, name)
         assert [paper for paper in papers if has_overlap(control, paper)] == [], name
-    expect(page.get_by_role("button", name="Full screen")).to_be_visible()
