@@ -1,5 +1,8 @@
 """Wires the application together."""
 
+from collections.abc import Callable
+from typing import Any
+
 from flask import Flask
 
 from docshare.server import admin, api, web
@@ -7,6 +10,17 @@ from docshare.server.http import health, metrics, views
 from docshare.server.http.request_log import register_request_log
 from docshare.server.http.uploads import IntakeRequest
 from docshare.server.runtime import Runtime
+
+
+class SynchronousFlask(Flask):
+    """A Flask application without coroutines.
+
+    Flask would inspect every view and hook in every request, which is 5 % of the CPU time of a small JSON response.
+    """
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return ``func`` as it is."""
+        return func
 
 
 def create_app(runtime: Runtime) -> Flask:
@@ -26,7 +40,7 @@ def set_runtime(app: Flask, runtime: Runtime) -> None:
 
 
 def _build_app() -> Flask:
-    app = Flask("docshare.server", static_folder=None, template_folder="web/templates")
+    app = SynchronousFlask("docshare.server", static_folder=None, template_folder="web/templates")
     app.request_class = IntakeRequest
     app.json.sort_keys = False  # type: ignore[attr-defined]  # the contract fixes the order of keys
     register_request_log(app)

@@ -145,6 +145,18 @@ def test_the_toolbar_has_the_configured_theme(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_toolbar_follows_the_background_of_the_owner(
+    browser: Browser, styled_document: StyledDocument, scheme: str
+) -> None:
+    with visitor(browser, color_scheme=scheme) as person:
+        for color, bar in (("#102030", "rgb(27, 27, 30)"), ("#f3e9d8", "rgb(255, 255, 255)")):
+            page = open_with_looks(person, styled_document, background={"color": color})
+            assert computed_style(page, ".bar", "background-color") == bar
+            assert contrast_ratio(page, ".bar h1", ".bar") >= 4.5
+            assert contrast_ratio(page, "#page-number", "#page-number") >= 4.5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("theme", ["auto", "light", "dark"])
 def test_no_color_of_the_owner_makes_text_unreadable(
     browser: Browser, styled_document: StyledDocument, theme: str, scheme: str

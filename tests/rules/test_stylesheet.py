@@ -94,6 +94,28 @@ def test_a_toolbar_theme_does_not_change_the_background() -> None:
     )
 
 
+@pytest.mark.parametrize(("background", "expected"), [
+    ({}, "auto"),
+    ({"color": "#FFFFFF"}, "auto"),
+    ({"type": "gradient", "preset": "mono"}, "auto"),
+    ({"type": "gradient", "color": "#102030"}, "auto"),
+    ({"type": "image", "assetId": ASSET, "color": "#102030"}, "auto"),
+    ({"type": "image", "color": "#102030"}, "dark"),
+    ({"color": "#102030"}, "dark"),
+    ({"color": "#fffffe"}, "light"),
+    ({"color": "#f3e9d8"}, "light"),
+    ({"color": "#777777"}, "light"),  # black on it has 4.69:1, white 4.48:1
+    ({"color": "#757575"}, "dark"),  # black on it has 4.56:1, white 4.61:1
+])  # fmt: skip
+def test_the_toolbar_follows_a_color_of_the_background(background: dict[str, Any], expected: str) -> None:
+    made = render_css(background=background)
+    found = re.findall(r":root\{color-scheme:(\w+);\}", made)
+    assert found == ([] if expected == "auto" else [expected])
+    for chosen in ("light", "dark"):
+        text = render_css(background=background, brand={"toolbarTheme": chosen})
+        assert re.findall(r":root\{color-scheme:(\w+);\}", text) == [chosen]
+
+
 def test_the_themes_match_design_css() -> None:
     light, dark = (STATIC / "design.css").read_text(encoding="utf-8").split("prefers-color-scheme: dark", 1)
     for name, text in (("light", light), ("dark", dark)):

@@ -27,15 +27,16 @@ def register_request_log(app: Flask) -> None:
     def _end(response: Response) -> Response:
         response.headers[_REQUEST_ID_HEADER] = g.request_id
         seconds = time.monotonic() - g.begun
+        method, rule = request.method, request.url_rule
         # The template, not the path: the path contains link ids.
-        route = request.url_rule.rule if request.url_rule else None
-        method = request.method if request.method in _METHODS else _OTHER
-        current_runtime().requests.add((method, route or _OTHER, str(response.status_code)), seconds)
+        route = rule.rule if rule else None
+        labels = (method if method in _METHODS else _OTHER, route or _OTHER, str(response.status_code))
+        current_runtime().requests.add(labels, seconds)
         if LOGGER.isEnabledFor(logging.INFO):
             LOGGER.info(
                 "request",
                 extra={
-                    "method": request.method,
+                    "method": method,
                     "route": route,
                     "status": response.status_code,
                     "ms": round(seconds * 1000, 1),

@@ -105,8 +105,23 @@ def _render_by_scheme(theme: str, make: Callable[[str], str]) -> str:
 
 def list_schemes(settings: Settings) -> tuple[str, ...]:
     """Return the themes in which readers see the toolbar: ``light``, ``dark``, or both if each reader decides."""
-    theme = settings["brand"]["toolbarTheme"]
+    theme = resolve_toolbar_theme(settings)
     return ("light", "dark") if theme == "auto" else (theme,)
+
+
+def resolve_toolbar_theme(settings: Settings) -> str:
+    """Return the theme of the toolbar: ``light``, ``dark``, or ``auto`` if it is that of the reader.
+
+    The setting ``auto`` follows a plain color that the owner chose for the background: dark if white is more readable
+    on it than black. The gradients have a light and a dark variant, and what an image shows is not known.
+    """
+    theme: str = settings["brand"]["toolbarTheme"]
+    background = settings["background"]
+    is_default = background["color"] == VIEWER_BLOCKS["background"]["color"].default  # type: ignore[index]
+    is_covered = background["type"] == "gradient" or (background["type"] == "image" and "assetId" in background)
+    if theme != "auto" or is_default or is_covered:
+        return theme
+    return "dark" if colors.text_color_on(colors.parse_color(background["color"])) == colors.WHITE else "light"
 
 
 def _render_background(settings: Settings) -> str:
@@ -149,7 +164,7 @@ def _render_layer(**declarations: object) -> str:
 
 
 def _render_theme(settings: Settings) -> str:
-    theme = settings["brand"]["toolbarTheme"]
+    theme = resolve_toolbar_theme(settings)
     if theme == "auto":
         return ""
     css = _render_rule(":root", color_scheme=theme) + _render_tokens(**THEMES[theme])
@@ -176,7 +191,9 @@ def _render_accent(settings: Settings) -> str:
     # A button is filled with the exact color. Lines and text in it must contrast with the background.
     fill = _render_rule(".button.primary", background=chosen, color=colors.text_color_on(chosen))
     return (
-        _render_by_scheme(brand["toolbarTheme"], tokens) + fill + _render_rule(".button.primary:hover", filter="none")
+        _render_by_scheme(resolve_toolbar_theme(settings), tokens)
+        + fill
+        + _render_rule(".button.primary:hover", filter="none")
     )
 
 
@@ -266,7 +283,7 @@ def _render_cta(settings: Settings) -> str:
         readable = colors.make_readable(chosen, list_grounds(scheme))
         return _render_rule(".cta", background=THEMES[scheme]["surface"], color=readable, border_color=readable)
 
-    return _render_by_scheme(settings["brand"]["toolbarTheme"], outline)
+    return _render_by_scheme(resolve_toolbar_theme(settings), outline)
 
 
 def _render_default_cta(style: str) -> str:

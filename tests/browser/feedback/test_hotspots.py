@@ -1,5 +1,7 @@
 """Hotspots in a real browser: links that open in a new tab, and audio that plays one at a time."""
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
@@ -8,6 +10,7 @@ from tests.support.browser import intercept_requests, visitor
 from tests.support.feedback_document import FeedbackDocument
 from tests.support.polling import wait_until
 from tests.support.server_process import ServerProcess
+from tests.support.styled_document import element_box, has_overlap
 
 NO_FEEDBACK = {"commentsEnabled": False, "marksEnabled": False, "annotationsEnabled": False, "askReceipt": False}
 HOTSPOT_BOXES = """() => [...document.querySelectorAll(".hotspot")].map((spot) => {
@@ -15,6 +18,13 @@ HOTSPOT_BOXES = """() => [...document.querySelectorAll(".hotspot")].map((spot) =
   const shares = [(box.x - paper.x) / paper.width, (box.y - paper.y) / paper.height];
   return [...shares, box.width / paper.width, box.height / paper.height];
 })"""
+
+TEXT_SHARES = """() => {
+  const text = document.querySelector(".page[data-page='1'] .page-text span");
+  const [box, paper] = [text, text.closest(".page")].map((element) => element.getBoundingClientRect());
+  const shares = [(box.x - paper.x) / paper.width, (box.y - paper.y) / paper.height];
+  return [...shares, box.width / paper.width, box.height / paper.height];
+}"""
 
 
 def fulfill_with_film(route: Route) -> None:
@@ -38,6 +48,27 @@ def test_a_hotspot_link_opens_in_a_new_tab_in_every_mode(
     assert opened.value.url == "https://film.example/one"
     assert opened.value.evaluate("[opener, document.referrer]") == [None, ""]
     wait_until(lambda: proof.taps_by_hotspot() == {spot: 1})
+
+
+@pytest.mark.parametrize("options", [{}, PHONE_OPTIONS], ids=["desktop", "phone"])
+@pytest.mark.parametrize("kind", ["link", "audio"])
+def test_the_dot_of_a_hotspot_covers_no_text(
+    feedback_document: FeedbackDocument, open_reader: OpenReader, kind: str, options: dict[str, Any]
+) -> None:
+    boxes = open_reader().open(feedback_document.url)
+    boxes.locator(".page-text span").first.wait_for(state="attached")
+    x, y, width, height = boxes.evaluate(TEXT_SHARES)
+    what = {"link": "https://film.example"} if kind == "link" else {"audio": feedback_document.upload_sound()}
+    for rect in ((x, y, width, height), (x - 0.02, y - 0.01, width + 0.02, height + 0.02), (0.01, 0.3, 0.9, 0.2)):
+        feedback_document.add_hotspot(1, ",".join(f"{share:.4f}" for share in rect), label="See more", **what)
+    page = open_reader(**options).open(feedback_document.url)
+    page.wait_for_function("() => document.querySelectorAll('.hotspot[data-spot]').length === 3")
+    for _ in ("fitted", "larger"):
+        text = element_box(page, ".page[data-page='1'] .page-text span")
+        dots = [element_box(page, f".hotspot-dot >> nth={number}") for number in range(3)]
+        assert [dot for dot in dots if has_overlap(text, dot)] == []
+        assert page.locator(".hotspot >> nth=2").get_attribute("data-spot") == "inside"
+        page.keyboard.press("+")
 
 
 def test_a_hotspot_link_can_be_opened_with_the_keyboard(

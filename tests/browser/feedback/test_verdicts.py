@@ -110,13 +110,18 @@ def test_after_quick_changes_the_last_mark_is_saved(
     assert len(asked) == 2  # intermediate changes are not sent
 
 
-def test_the_mark_buttons_stay_visible_on_a_tall_page(
+def test_the_mark_buttons_stay_visible_beside_a_tall_page(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     page = open_reader(viewport={"width": 1280, "height": 800}).open(feedback_document.url)
-    box = page.get_by_role("group", name="Mark page 1").bounding_box()
-    assert box is not None
-    assert 700 < box["y"] < 800 - box["height"]
+    paper = ".page[data-page='1']"
+    for scrolled in (0, 250):
+        page.mouse.wheel(0, scrolled)
+        page.wait_for_function("(top) => scrollY === top", arg=scrolled)
+        box = page.get_by_role("group", name="Mark page 1").bounding_box()
+        assert box is not None
+        assert 300 < box["y"] < 500 - box["height"] / 2
+        assert not has_overlap(element_box(page, f"{paper} .verdicts"), element_box(page, paper))
 
 
 def test_a_receipt_is_confirmed_once_and_shown_after_a_reload(
@@ -196,8 +201,47 @@ def test_the_mark_buttons_do_not_overlap_elements_of_the_owner(
     assert [other for other in around if has_overlap(hint, other)] == []
 
 
+@pytest.mark.parametrize("window", [(1440, 900), (820, 1180), (390, 844)])
 @pytest.mark.parametrize("mode", ["standard", "swipe", "flipbook"])
-def test_on_a_phone_no_control_covers_the_page_and_full_screen_is_available(
+def test_the_mark_buttons_and_the_button_of_the_notes_are_beside_the_pages(
+    feedback_document: FeedbackDocument, open_reader: OpenReader, mode: str, window: tuple[int, int]
+) -> None:
+    feedback_document.put_settings(viewerMode=mode)
+    page = open_reader(viewport={"width": window[0], "height": window[1]}).open(feedback_document.url)
+    page.get_by_role("button", name="Notes").click()
+    page.locator("#note-body").fill("A typo")
+    page.locator("#note-author").fill("Ada")
+    page.get_by_role("button", name="Send").click()
+    page.locator("#notes-close").click()
+    page.get_by_role("button", name="1 note on page 1").wait_for()
+    for zoom in ("fitted", "larger"):
+        numbers = (1, 2) if mode == "standard" else (1,)
+        papers = [element_box(page, f".page[data-page='{number}']") for number in numbers]
+        for name in (".page[data-page='1'] .verdicts", ".note-sign"):
+            control = element_box(page, name)
+            assert [paper for paper in papers if has_overlap(control, paper)] == [], (zoom, name)
+        page.keyboard.press("+")
+        page.keyboard.press("+")
+
+
+def test_in_a_magazine_the_mark_buttons_disappear_with_the_toolbar(
+    feedback_document: FeedbackDocument, open_reader: OpenReader
+) -> None:
+    feedback_document.put_settings(viewerMode="magazine")
+    page = open_reader().open(feedback_document.url)
+    buttons = page.locator(".page[data-page='1'] .verdicts")
+    page.mouse.move(400, 300)
+    expect(buttons).to_have_css("opacity", "1")
+    page.wait_for_function("() => document.querySelector('.bar.is-away')")
+    expect(buttons).to_have_css("opacity", "0")
+    page.mouse.move(420, 320)
+    expect(buttons).to_have_css("opacity", "1")
+    page.keyboard.press("1")
+    wait_until(lambda: get_marks_by_page(feedback_document) == {1: "pick"})
+
+
+@pytest.mark.parametrize("mode", ["standard", "swipe", "flipbook"])
+def test_on_a_phone_no_control_covers_the_page(
     feedback_document: FeedbackDocument, open_reader: OpenReader, mode: str
 ) -> None:
     feedback_document.put_settings(viewerMode=mode)
@@ -212,4 +256,3 @@ def test_on_a_phone_no_control_covers_the_page_and_full_screen_is_available(
     for name in (".page[data-page='1'] .verdicts", ".note-sign"):
         control = element_box(page, name)
         assert [paper for paper in papers if has_overlap(control, paper)] == [], name
-    expect(page.get_by_role("button", name="Full screen")).to_be_visible()

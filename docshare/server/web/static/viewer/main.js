@@ -96,6 +96,7 @@ class Viewer {
   /** @param {import("./page.js").PageView} view */
   onText(view) {
     this.find?.paintPage(view);
+    for (const part of this.parts) part.onText?.(view);
   }
 
   /** @param {number} page */

@@ -3,6 +3,7 @@
 /**
  * @typedef {object} Part
  * @property {(view: import("./page.js").PageView) => void} [onPage]  a page was mounted
+ * @property {(view: import("./page.js").PageView) => void} [onText]  the text of a page was loaded
  * @property {(position: import("./modes/standard.js").Position) => void} [onMove]  the position of the reader changed
  */
 

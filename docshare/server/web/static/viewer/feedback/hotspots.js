@@ -3,6 +3,7 @@
 import { icon, make } from "../dom.js";
 import { Player } from "./player.js";
 import { put } from "./rect.js";
+import { findSpot } from "./spots.js";
 import { tap } from "./taps.js";
 
 /**
@@ -19,6 +20,8 @@ export class Hotspots {
     this.facts = facts;
     this.sheets = sheets;
     this.player = new Player(() => this.showPlaying());
+    /** Width of a page when its dots were placed. @type {WeakMap<import("../page.js").PageView, number>} */
+    this.widths = new WeakMap();
   }
 
   /** @param {import("../page.js").PageView} view */
@@ -29,8 +32,23 @@ export class Hotspots {
     this.showPlaying();
   }
 
-  /** Stop a recording when its page leaves the screen, because its button does too. */
+  /** @param {import("../page.js").PageView} view */
+  onText(view) {
+    const { offsetWidth: w, offsetHeight: h } = view.element;
+    this.widths.set(view, w);
+    const texts = view.text.boxes.map((box) => ({ x: box.x * w, y: box.y * h, w: box.w * w, h: box.h * h }));
+    for (const element of view.element.querySelectorAll(".hotspot")) {
+      const area = { x: element.offsetLeft, y: element.offsetTop, w: element.offsetWidth, h: element.offsetHeight };
+      const dot = element.firstElementChild.offsetWidth;
+      element.dataset.spot = findSpot(area, texts, { w, h }, dot, element.localName === "button");
+    }
+  }
+
+  /** Place the dots again after zooming, and stop a recording when its page leaves the screen: its button does too. */
   onMove() {
+    for (const view of this.sheets.shown) {
+      if (this.widths.has(view) && this.widths.get(view) !== view.element.offsetWidth) this.onText(view);
+    }
     const playing = this.facts.hotspots.find(({ audio }) => audio && this.player.plays(audio));
     if (playing && !this.sheets.of(playing.page)) this.player.pause();
   }

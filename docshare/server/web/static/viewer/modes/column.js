@@ -31,16 +31,17 @@ export class Column {
       const width = Math.max(1, Math.round(size.w * scale(size)));
       return { last, width, height: Math.max(1, Math.round((width * size.h) / size.w)) };
     });
-    this.width = clientWidth;
+    this.widest = 0;
     let page = 1;
     let top = space.above;
     for (const { last, width, height } of this.boxes) {
-      this.width = Math.max(this.width, width + 2 * space.gutter);
+      this.widest = Math.max(this.widest, width);
       for (; page <= last; page += 1) {
         this.tops[page] = top;
         top += height + space.gap;
       }
     }
+    this.width = Math.max(clientWidth, this.widest + 2 * space.gutter);
     this.tops[page] = top;
     this.whole = top - space.gap + space.below;
     this.extent = Math.min(this.whole, this.longest);

@@ -3,7 +3,7 @@
  * scrolling work as usual. Only pages near the window exist as elements.
  */
 
-import { byId, oncePerFrame } from "../dom.js";
+import { byId, make, oncePerFrame } from "../dom.js";
 import { findForemost } from "../foremost.js";
 import { column } from "../zoom.js";
 import { Column } from "./column.js";
@@ -14,6 +14,8 @@ const MOUNT_BELOW = 2;
 const KEEP = 4;
 const MOST_MOUNTED = 80;
 const FLYING = 1.5; // window heights per frame: too fast to read
+const AT_REST = 1_000; // ms on a page, before it is announced
+const MARGIN = 72; // CSS pixels: the buttons beside a page, with the space around them
 
 /**
  * @typedef {object} Position
@@ -56,6 +58,8 @@ export class Mode {
     this.pages = [this.page];
     this.lastY = window.scrollY;
     stage.setAttribute("role", "feed");
+    this.status = make("p", { class: "quiet", role: "status" });
+    stage.before(this.status);
     this.measure();
     this.layOut();
     this.update();
@@ -80,13 +84,29 @@ export class Mode {
 
   /** Update all positions after a change of zoom or window. */
   layOut() {
-    this.column.lay((size) => this.zoom.scale(size, this.room), this.space, this.clientWidth);
+    const lay = () => this.column.lay((size) => this.zoom.scale(size, this.room), this.space, this.clientWidth);
+    lay();
+    if (this.moveButtons()) lay();
     this.column.centre(this.column.top(this.page));
     this.stage.classList.add("is-live");
     this.stage.classList.toggle("is-wider", this.column.width > this.clientWidth);
     this.stage.style.width = `${this.column.width}px`;
     this.stage.style.height = `${this.column.extent}px`;
     for (const view of this.views.values()) this.put(view);
+  }
+
+  /**
+   * Put the buttons of each page beside it if the window has room there, otherwise below it (feedback-pages.css).
+   *
+   * @returns {boolean} whether this changed the space between the pages
+   */
+  moveButtons() {
+    if (this.stage.dataset.under === undefined) return false;
+    const beside = (this.clientWidth - this.column.widest) / 2 >= MARGIN;
+    if (beside === this.stage.classList.contains("has-margin")) return false;
+    this.stage.classList.toggle("has-margin", beside);
+    this.measure();
+    return true;
   }
 
   /** @param {PageView} view */
@@ -244,6 +264,7 @@ export class Mode {
     const last = Math.min(this.column.at(top + (1 + MOUNT_BELOW) * height), first + MOST_MOUNTED);
     const pages = findForemost(this.visible());
     if (pages.length > 0) this.pages = pages;
+    if (this.page !== this.pages[0]) this.announce(this.pages[0]);
     [this.page] = this.pages;
     this.source.focus = this.page;
     for (let page = first; page <= last; page += 1) this.mounted.mount(page, (view) => this.put(view));
@@ -254,6 +275,18 @@ export class Mode {
     const percent = this.zoom.percentOf(this.source.sizes.of(this.page), this.room);
     const [hasPrevious, hasNext] = [this.page > 1, this.pages.at(-1) < this.source.total];
     this.hooks.onMove({ page: this.page, pages: this.pages, hasPrevious, hasNext, percent });
+  }
+
+  /**
+   * Tell readers with a screen reader where scrolling or a button of the toolbar led them; not while they scroll on.
+   *
+   * @param {number} page
+   */
+  announce(page) {
+    clearTimeout(this.announcing);
+    this.announcing = setTimeout(() => {
+      this.status.textContent = `Page ${page} of ${this.source.total}`;
+    }, AT_REST);
   }
 
   /**
