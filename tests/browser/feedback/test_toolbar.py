@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
 from tests.support.axe import find_violations
 from tests.support.browser import is_within_window
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
 from tests.support.feedback_document import FeedbackDocument
 from tests.support.server_process import ServerProcess
 
@@ -91,3 +92,14 @@ def test_a_wide_window_has_all_tools_in_the_toolbar(open_phone: Callable[..., Pa
         assert page.evaluate(TITLE)[0] >= 80
         if not is_folded:
             assert set(IN_BAR[:-1] + IN_MENU) <= set(list_tools(page, ".bar :is(.bar-name, .bar-tools)"))
+
+
+def test_tools_return_from_the_menu_to_their_places(open_reader: OpenReader, feedback_server: ServerProcess) -> None:
+    off = dict.fromkeys(ALL_FEEDBACK_SETTINGS, False)
+    document = FeedbackDocument(feedback_server, filename="Quarterly figures of the northern region.pdf", **off)
+    page = open_reader().open(document.url)
+    before = list_tools(page, ".bar-tools")
+    for width in (300, 1280, 300, 1280):
+        page.set_viewport_size({"width": width, "height": 720})
+        expect(page.get_by_role("button", name="More tools")).to_be_visible(visible=width == 300)
+    assert list_tools(page, ".bar-tools") == before
