@@ -117,7 +117,12 @@ def show_ours(browser: Browser, url: str, screen: dict[str, Any], zoom: str) -> 
     """Return the picture of a part of the page at rest, which part that is, and the milliseconds until it was sharp."""
     density = screen["device_scale_factor"]
     width = screen["viewport"]["width"]
-    clip: FloatRect = {"x": width / 2 - min(300, width / 2 - 20), "y": 200, "width": min(600, width - 40), "height": 400}
+    clip: FloatRect = {
+        "x": width / 2 - min(300, width / 2 - 20),
+        "y": 200,
+        "width": min(600, width - 40),
+        "height": 400,
+    }
     with visitor(browser, **screen) as person:
         person.page.add_init_script(NOTE_IMAGES)
         counter = Counter(person.page)
