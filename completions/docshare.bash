@@ -378,6 +378,8 @@ _docshare() {
         'readership annotations|--output'|'readership annotations|-o') _docshare_local; return ;;
         'readership export|--output'|'readership export|-o') _docshare_local; return ;;
         'readership report|--output'|'readership report|-o') _docshare_local; return ;;
+        'readership report|--since') :; return ;;
+        'readership report|--until') :; return ;;
         'pending|--page') :; return ;;
         'pending|--min-time') :; return ;;
         'pending|--min-share') :; return ;;
@@ -627,7 +629,7 @@ _docshare() {
         'readership annotations') commands='' options='--output -o --force --help -h' ;;
         'readership notes') commands='' options='--help -h' ;;
         'readership export') commands='' options='--output -o --strict --force --help -h' ;;
-        'readership report') commands='' options='--output -o --no-thumbnails --open --force --help -h' ;;
+        'readership report') commands='' options='--output -o --since --until --no-thumbnails --open --force --help -h' ;;
         'pending') commands='' options='--page --min-time --min-share --any-version --help -h' ;;
         'wait') commands='' options='--variant --invite --page --min-time --any-version --new --timeout --interval --give-up-after --help -h' ;;
         'explain') commands='' options='--file --help -h' ;;

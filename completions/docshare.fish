@@ -876,6 +876,8 @@ complete -c docshare -n '__docshare_at \'readership export\'' -l force -d 'Overw
 complete -c docshare -n '__docshare_at \'readership export\'' -l help -s h -d 'Show help and exit.'
 complete -c docshare -n '__docshare_at \'readership export\'' -a '(command docshare __complete files 2>/dev/null)'
 complete -c docshare -n '__docshare_at \'readership report\'' -l output -s o -r -F -d 'File to write; \'-\' is stdout.'
+complete -c docshare -n '__docshare_at \'readership report\'' -l since -x -d 'Only sessions since the day of 7d ago, or of a date.'
+complete -c docshare -n '__docshare_at \'readership report\'' -l until -x -d 'Only sessions up to the day of a date; needs --since.'
 complete -c docshare -n '__docshare_at \'readership report\'' -l no-thumbnails -d 'Omit the page thumbnails.'
 complete -c docshare -n '__docshare_at \'readership report\'' -l open -d 'Open the report in the browser.'
 complete -c docshare -n '__docshare_at \'readership report\'' -l force -d 'Overwrite an existing file.'

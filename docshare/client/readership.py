@@ -42,17 +42,15 @@ class ReadershipApi(Resource):
         """Return the report (``GET /files/{id}/readership``). Sections that the plan of the owner does not include are
         absent. ``since`` and ``until``: the first and the last day (UTC) of the sessions to count, such as
         ``2026-11-20``; until today by default. Problems: bad_request, forbidden, not_found."""
-        days = {name: day for name, day in (("from", since), ("to", until)) if day is not None}
         path = f"{file_path(self._transport, file)}/readership"
-        return cast("Readership", self._transport.json_object(Call("GET", path, days)))
+        return cast("Readership", self._transport.json_object(Call("GET", path, _build_days_query(since, until))))
 
-    def pages(self, file: str) -> "PageReadership":
+    def pages(self, file: str, since: str | None = None, until: str | None = None) -> "PageReadership":
         """Return ``{totalPages, pages: [{pageNumber, views, avgDurationMs, backTurns}]}``
-        (``GET /files/{id}/readership/pages``). Problems: forbidden, plan_required (below Basic), not_found."""
-        return cast(
-            "PageReadership",
-            self._transport.json_object(Call("GET", f"{file_path(self._transport, file)}/readership/pages")),
-        )
+        (``GET /files/{id}/readership/pages``). ``since`` and ``until`` as for ``report``. Problems: bad_request,
+        forbidden, plan_required (below Basic), not_found."""
+        path = f"{file_path(self._transport, file)}/readership/pages"
+        return cast("PageReadership", self._transport.json_object(Call("GET", path, _build_days_query(since, until))))
 
     def marks(self, file: str) -> "PageMarks":
         """Return ``{pages, viewers, totals}`` of page marks (``GET /files/{id}/page-marks``); personal data. Problems:
@@ -207,6 +205,10 @@ class ReadershipApi(Resource):
                 f"{self._transport.address.base} did not answer with CSV", method="GET", path=call.whole_path
             )
         return response.content
+
+
+def _build_days_query(since: str | None, until: str | None) -> dict[str, str]:
+    return {name: day for name, day in (("from", since), ("to", until)) if day is not None}
 
 
 def _measure(session: "StreamedSession", page: int | None) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from docshare.report import charts, countries, people, words
+from docshare.report import charts, countries, people, strips, words
 from docshare.report.people import DisplayTime
 from docshare.report.svg import described_svg, element, format_percent, tooltip
 from docshare.report.values import Row, clean_text, list_objects, read_number, read_object
@@ -76,7 +76,7 @@ def build_session_context(session: Row, report: Row) -> dict[str, Any]:
         "why": clean_text(session.get("reason")),
         "is_open": "endedAt" not in session,
         "facts": _list_facts(session, entry.pages, file.labels),
-        "strip": _draw_strip(pages),
+        "strip": _draw_strip(pages, strips.describe_page_times(session)),
         "lines": _list_lines(pages),
     }
 
@@ -135,7 +135,7 @@ def _list_lines(pages: list[Row]) -> list[PageLine]:
     ]
 
 
-def _draw_strip(pages: list[Row]) -> Markup | None:
+def _draw_strip(pages: list[Row], description: str) -> Markup | None:
     """Return the pages side by side, each as wide as its share of the time; None if no page was read."""
     times = [(read_number(row.get("page")), read_number(row.get("timeMs"))) for row in pages]
     whole, longest = sum(millis for _, millis in times), max((millis for _, millis in times), default=0)
@@ -163,5 +163,5 @@ def _draw_strip(pages: list[Row]) -> Markup | None:
             parts.append(element("g", *drawn, class_="tipped"))
         x += width
     return described_svg(
-        "strip", "Time on each page", "The table below has the same numbers.", *parts, class_="plot strip"
+        "strip", "Time on each page", f"{description}. The table below has all numbers.", *parts, class_="plot strip"
     )

@@ -33,6 +33,11 @@ def draw_page_strip(row: Row, total: int) -> Markup | None:
     )  # fmt: skip
 
 
+def describe_page_times(row: Row) -> str:
+    """Return ``Page 3 42s, page 1 12s, page 2 8s and 4 more pages``: the time on the pages of a session."""
+    return _describe_times(_read_times(row))
+
+
 def find_longest_page(row: Row) -> int | None:
     """Return the page with most time in a session; None if it has no pages or no time on them."""
     times = _read_times(row)
@@ -52,7 +57,6 @@ def _draw_column(place: int, share: int) -> str:
 
 
 def _describe_times(times: dict[int, int]) -> str:
-    """Return ``Page 3 42s, page 1 12s, page 2 8s and 4 more pages``."""
     seen = sorted((page for page, millis in times.items() if millis), key=lambda page: -times[page])
     named = [f"page {words.format_count(page)} {words.format_millis(times[page])}" for page in seen[:_NAMED_PAGES]]
     text = ", ".join(named)

@@ -53,10 +53,23 @@ def test_the_report_has_the_sessions_of_the_days(
     ],
 )
 def test_an_invalid_day_is_a_bad_request(world: World, read_file: dict[str, Any], query: str, field: str) -> None:
-    answer = world.pia.get(f"/api/v1/files/{read_file['uuid']}/readership{query}")
-    assert answer.status_code == 400
-    assert answer.get_json()["code"] == "bad_request"
-    assert answer.get_json()["detail"].startswith(f"{field} must be ")
+    for path in ("readership", "readership/pages"):
+        answer = world.pia.get(f"/api/v1/files/{read_file['uuid']}/{path}{query}")
+        assert answer.status_code == 400
+        assert answer.get_json()["code"] == "bad_request"
+        assert answer.get_json()["detail"].startswith(f"{field} must be ")
+
+
+@pytest.mark.parametrize(
+    ("query", "views"),
+    [("", [4, 3, 1]), ("?from=2026-09-29&to=2026-09-29", [3, 3, 0]), ("?from=2026-10-01", [0, 0, 1])],
+)
+def test_the_pages_have_the_sessions_of_the_days(
+    world: World, read_file: dict[str, Any], query: str, views: list[int]
+) -> None:
+    answer = world.pia.get(f"/api/v1/files/{read_file['uuid']}/readership/pages{query}")
+    assert answer.status_code == 200, answer.text
+    assert [page["views"] for page in answer.get_json()["pages"]] == views
 
 
 def test_the_links_have_the_sessions_of_the_days_without_a_comparison(world: World) -> None:

@@ -32,6 +32,11 @@ BAR = """
     - combobox "Zoom level"
     - button "Zoom in"
 """
+RECORD_STATUS = """() => {
+  window.heard = [];
+  const status = document.querySelector("main p[role=status]");
+  new MutationObserver(() => window.heard.push(status.textContent)).observe(status, { childList: true });
+}"""
 DOCUMENT = """
 - main "Study.pdf":
   - feed:
@@ -98,6 +103,20 @@ def test_a_document_is_read_with_the_keyboard_only(desktop_visitor: Visitor, stu
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
     press(page, "Escape")
     expect(page.locator(":focus")).to_have_accessible_name("Keyboard")
+
+
+def test_a_screen_reader_hears_the_page_after_a_turn_and_not_while_scrolling(
+    desktop_visitor: Visitor, study: str
+) -> None:
+    page = desktop_visitor.open(study)
+    wait_for_page(page, 1)
+    page.evaluate(RECORD_STATUS)
+    page.get_by_role("button", name="Next page").click()
+    expect(page.get_by_role("status").filter(has_text="Page 2 of 4")).to_be_attached()
+    page.get_by_role("button", name="Next page").click()
+    page.get_by_role("button", name="Next page").click()
+    expect(page.get_by_role("status").filter(has_text="Page 4 of 4")).to_be_attached()
+    assert page.evaluate("heard") == ["Page 2 of 4", "Page 4 of 4"]
 
 
 def test_a_word_is_found_with_the_keyboard_only(desktop_visitor: Visitor, study: str) -> None:

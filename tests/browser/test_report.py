@@ -17,14 +17,14 @@ from docshare.report.standalone import render_standalone
 from docshare.server.services.readership import viewing
 from tests.support import reports
 from tests.support.axe import find_violations
-from tests.support.browser import DESKTOP, PHONE, SCREENSHOT_DIR, is_within_window, save_screenshot, visitor
+from tests.support.browser import PHONE, SCREENSHOT_DIR, is_within_window, save_screenshot, visitor
 from tests.support.cast import World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient
 from tests.support.in_process_server import serve_world
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.payloads import XSS
 from tests.support.pdfs import A4, simple_pdf
-from tests.support.reader import FakeReader
+from tests.support.reader import FakeReader, read_as_six_people
 
 COOKIE = "docshare_session"
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}
@@ -65,14 +65,7 @@ def report_document(world: World) -> Iterator[ReportDocument]:
     """Yield a document of twelve pages with several readers and the feedback of one."""
     made = world.pia.upload(simple_pdf(pages=12, size=A4), name="Series A deck.pdf")
     put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
-    for place in range(6):
-        reader = FakeReader(world, made["shortId"], address=f"203.0.113.{place + 5}", user_agent=DESKTOP)
-        reader.send_next_beacon(input=True)
-        for page in range(1, place * 2 + 3):
-            reader.read_page(6 + place * page % 7, page=page)
-        reader.leave()
-        world.clock.advance(hours=7)
-    viewing.end_due_sessions(world.rt)
+    read_as_six_people(world, made["shortId"])
     ann = FeedbackClient(world, made["shortId"])
     ann.leave_note("Where are the churn figures?", author="Ann Lee", page=4)
     ann.mark_page(2, "pick")
@@ -165,6 +158,14 @@ def test_a_tooltip_follows_the_pointer_and_replaces_that_of_the_browser(
         assert page.locator("#funnel .tipped title").count() == 0
         page.locator("h1").hover()
         assert page.locator(".tip").is_hidden()
+
+
+def test_the_hours_of_the_heat_map_differ_in_forced_colors(browser: Browser, report_document: ReportDocument) -> None:
+    with report_document.open_report(browser, forced_colors="active") as page:
+        empty, full = (page.locator(f".heat-map .heat-{level}").first for level in (0, 5))
+        fill = "node => getComputedStyle(node).fill"
+        assert empty.evaluate(fill) != full.evaluate(fill)
+        assert page.locator(".heat-word.on-5").first.evaluate(fill) != full.evaluate(fill)
 
 
 def test_times_are_local_and_the_page_names_their_zone(browser: Browser, report_document: ReportDocument) -> None:

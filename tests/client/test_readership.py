@@ -22,12 +22,14 @@ CSV = FakeResponse(b"page,mark\r\n1,pick\r\n", 200, {"Content-Type": "text/csv; 
     [({}, {}), ({"since": "2026-09-19"}, {"from": "2026-09-19"}),
      ({"since": "2026-09-19", "until": "2026-09-20"}, {"from": "2026-09-19", "to": "2026-09-20"})],
 )  # fmt: skip
-def test_the_report_can_be_limited_to_days(
+def test_the_report_and_the_pages_can_be_limited_to_days(
     api: FakeApi, client: Client, days: dict[str, str], query: dict[str, str]
 ) -> None:
     api.on("GET", f"{PATH}/readership", {"tier": "pro"})
+    api.on("GET", f"{PATH}/readership/pages", {"totalPages": 1})
     assert client.readership.report(FILE, **days) == {"tier": "pro"}
-    assert api.requests[0].query == query
+    assert client.readership.pages(FILE, **days) == {"totalPages": 1}
+    assert [request.query for request in api.requests] == [query, query]
 
 
 def add_sessions(api: FakeApi, count: int, first: int = 1) -> None:

@@ -17,10 +17,18 @@ SOUND = make_mp3_frame() * 400  # ten seconds of silence
 class FeedbackDocument:
     """One document of the server's owner, with ``pages`` A4 pages unless ``content`` is given. ``url``: its link."""
 
-    def __init__(self, server: ServerProcess, *, pages: int = 4, content: bytes | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        server: ServerProcess,
+        *,
+        pages: int = 4,
+        content: bytes | None = None,
+        filename: str = "Proof.pdf",
+        **settings: Any,
+    ) -> None:
         self._server = server
         content = content or simple_pdf(pages=pages, size=A4)
-        made = self._request("POST", "", files={"file": ("Proof.pdf", content)}).json()
+        made = self._request("POST", "", files={"file": (filename, content)}).json()
         self.url: str = made["shareUrl"]
         self.name: str = made["shortId"]
         self.put_settings(**ALL_FEEDBACK_SETTINGS | settings)

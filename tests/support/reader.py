@@ -89,6 +89,18 @@ class FakeReader:
         return self.send_next_beacon(visible=False, **fields)
 
 
+def read_as_six_people(world: World, name: str) -> None:
+    """Let six readers read the link ``name``, the first two pages and the last twelve, over two days."""
+    for place in range(6):
+        reader = FakeReader(world, name, address=f"203.0.113.{place + 5}", user_agent=DESKTOP)
+        reader.send_next_beacon(input=True)
+        for page in range(1, place * 2 + 3):
+            reader.read_page(6 + place * page % 7, page=page)
+        reader.leave()
+        world.clock.advance(hours=7)
+    viewing.end_due_sessions(world.rt)
+
+
 def view_count(world: World, link: str) -> int:
     return int(world.pia.get(f"/api/v1/files/{link}").get_json()["viewCount"])
 

@@ -30,9 +30,10 @@ from typing import Any
 VISITOR = "127.0.0.2"
 TARGET_MS = 100.0
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-SCRIPT = b"GET /openapi.yaml HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LARGE = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PARTIAL = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "
 BODY = b"POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n"
+FULL_BODY = b"POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 500_000
 TLS = bytes.fromhex("16030100c8010000c40303") + b"\x00" * 64
 _RESET = struct.pack("ii", 1, 0)
 
@@ -77,11 +78,16 @@ ATTACKS: dict[str, ConnectionAttack] = {
     "many header lines": ConnectionAttack(3000, opening=b"GET / HTTP/1.1\r\n" + b"A:\r\n" * 16_000),
     "slow bodies": ConnectionAttack(opening=BODY, drip=b"x"),
     "slow bodies of 1600 addresses": ConnectionAttack(opening=BODY, drip=b"x", sources=MANY),
-    "answers never read": ConnectionAttack(2000, 50, opening=SCRIPT * 40, pace=300, small_window=True),
+    "answers never read": ConnectionAttack(2000, 50, opening=LARGE * 40, pace=300, small_window=True),
     "answers never read by 1600 addresses": ConnectionAttack(
-        3000, 50, opening=SCRIPT * 4, sources=MANY, pace=150, small_window=True, is_flood=True
+        3000, 50, opening=LARGE * 4, sources=MANY, pace=150, small_window=True, is_flood=True
     ),
     "half closed": ConnectionAttack(2000, opening=GET, is_half_closed=True, pace=300),
+    "busy keep-alive": ConnectionAttack(480, 0, opening=GET, drip=GET, every=0.1),
+    "busy keep-alive of 6 addresses": ConnectionAttack(
+        2400, 0, sources=MANY[:6], opening=GET, drip=GET, every=0.5, is_flood=True
+    ),
+    "unfinished bodies": ConnectionAttack(480, 0, opening=FULL_BODY, pace=300),
     "pipelined": ConnectionAttack(opening=GET * 5000, count=50, reopen_count=2),
     "resets": ConnectionAttack(count=20, reopen_count=2000),
     "resets after a request": ConnectionAttack(count=20, reopen_count=500, opening=GET),
@@ -172,7 +178,7 @@ def run_limited_server(descriptors: int | None = None) -> Iterator[tuple[int, in
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
-                env={**environ, "HOME": home},
+                env={**environ, "HOME": home, "DOCSHARE_RATE_LIMIT": "1000000"},
             ) as child,
         ):
             assert child.stdout is not None
@@ -211,7 +217,7 @@ def run_slowhttptest(port: int, mode: str, seconds: int) -> Iterator[Callable[[]
         "body": ["-B", "-i", "5", "-t", "POST", "-s", "8192"],
         "read": ["-X", "-w", "10", "-y", "20", "-n", "5", "-z", "32", "-k", "3"],
     }
-    target = "/oauth/token" if mode == "body" else "/openapi.yaml"
+    target = "/oauth/token" if mode == "body" else "/api/v1/openapi.json"
     url = f"http://127.0.0.1:{port}{target}"
     command = ["slowhttptest", "-c", "1000", "-r", "500", "-l", str(seconds + 5), "-p", "3", "-u", url, *ways[mode]]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
@@ -249,6 +255,18 @@ def count_open_sockets(pid: int) -> int:
     """Return the number of sockets that the process has open."""
     links = (_read_link(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd"))
     return sum(link.startswith("socket:") for link in links)
+
+
+def count_temporary_files(pid: int) -> int:
+    """Return the number of temporary files that the process has open."""
+    links = (_read_link(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd"))
+    return sum(link.startswith(tempfile.gettempdir()) and link.endswith("(deleted)") for link in links)
+
+
+def measure_memory(pid: int) -> int:
+    """Return the resident megabytes of the process."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * resource.getpagesize() >> 20
 
 
 def _read_link(path: str) -> str:

@@ -1,17 +1,25 @@
 """The short form of ``connections``: attacks on a real server, with exact counts instead of times."""
 
 import resource
+import socket
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
 
+from tests.support.polling import wait_until
 from tests.torture.connections import (
     ATTACKS,
+    FULL_BODY,
+    LARGE,
     MANY,
     ConnectionAttack,
     attack_in_background,
     count_open_sockets,
+    count_temporary_files,
+    measure_memory,
     run_limited_server,
     visit,
 )
@@ -30,6 +38,7 @@ def server() -> Iterator[tuple[int, int]]:
 
 def count_sockets_under_attack(attack: ConnectionAttack, port: int, pid: int) -> int:
     """Run an attack and send requests from another address; return the highest number of open sockets of the server."""
+    wait_until(lambda: count_open_sockets(pid) < SHARE / 4)  # until those of the attack before are closed
     with attack_in_background(port, attack) as opened:
         sockets, responses, visits = 0, 0, 0
         while opened() < attack.count or responses < VISITS:
@@ -49,6 +58,8 @@ def count_sockets_under_attack(attack: ConnectionAttack, port: int, pid: int) ->
         ("slow headers of 1600 addresses", 2500, LIMIT),
         ("slow bodies", 800, SHARE),
         ("half closed", 200, SHARE),
+        ("busy keep-alive", 100, SHARE),
+        ("busy keep-alive of 6 addresses", 200, LIMIT),
         ("pipelined", 3, SHARE),
         ("resets", 20, SHARE),
         ("TLS", 800, SHARE),
@@ -61,6 +72,28 @@ def test_requests_from_another_address_are_always_served(
         most = LIMIT
     attack = replace(ATTACKS[name], count=count, sources=MANY if "addresses" in name else ("127.0.0.1",))
     assert count_sockets_under_attack(attack, *server) <= most + 20
+
+
+def test_the_attacks_request_a_large_response(server: tuple[int, int]) -> None:
+    with socket.create_connection(("127.0.0.1", server[0]), 30) as sock, sock.makefile("rb") as response:
+        sock.sendall(LARGE)
+        assert response.readline().startswith(b"HTTP/1.1 200")
+        lengths = [line for line in iter(response.readline, b"\r\n") if line.lower().startswith(b"content-length:")]
+        assert int(lengths[0].split(b":")[1]) > 100_000
+
+
+def test_unfinished_bodies_occupy_little_memory(server: tuple[int, int]) -> None:
+    port, pid = server
+    count, before = 60, measure_memory(server[1])
+    with ExitStack() as stack:
+        for _ in range(count):
+            sock = stack.enter_context(socket.create_connection(("127.0.0.1", port), 30))
+            sock.sendall(FULL_BODY)
+        until = time.monotonic() + 60
+        while count_temporary_files(pid) < count:
+            assert time.monotonic() < until
+            visit(port, timeout=60)
+        assert measure_memory(pid) - before < 15
 
 
 def test_a_server_with_few_descriptors_stays_reachable() -> None:

@@ -166,7 +166,7 @@ def test_a_long_breakdown_shows_eight_rows_and_collapses_the_rest() -> None:
     section = render_report(ReportInput(report, reports.MADE_AT)).find_one(
         "section", **{"aria-labelledby": "referrers-heading"}
     )
-    assert section.find_one("summary").words == "12 more"
+    assert section.find_one("summary").words == "12 more referrers"
     assert len(section.find_one("details").find_all("li")) == 12
     assert len(section.find_all("li")) == 20
 

@@ -6,26 +6,32 @@ from docshare.contract.streams import SESSIONS, parse_limit, parse_since
 from docshare.server.api import answers
 from docshare.server.api.represent import readership as represent_readership
 from docshare.server.http.views import current_runtime
+from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.readership import report as readership
 from docshare.server.services.readership import sessions as readership_sessions
+from docshare.server.services.readership.report import DayRange
 
 
 def show_report(caller: Caller, name: str) -> Response:
     """``GET /files/{id}/readership``: return the sections of the report that the owner's plan includes, over all time
     or over the sessions that began on the days of the query."""
     runtime = current_runtime()
-    days = readership.parse_requested_days(runtime, request.args.get("from"), request.args.get("to"))
-    found = readership.build_report(runtime, caller, name, days)
+    found = readership.build_report(runtime, caller, name, _read_days(runtime))
     answer = represent_readership.report_object(runtime.config.base_url, found)
     return answers.json_response(represent_readership.without_comparison(answer))
 
 
 def list_page_figures(caller: Caller, name: str) -> Response:
-    """``GET /files/{id}/readership/pages``: return how each page was read."""
-    return answers.json_response(
-        represent_readership.pages_object(readership.list_pages(current_runtime(), caller, name)), compress=True
-    )
+    """``GET /files/{id}/readership/pages``: return how each page was read, over all time or in the sessions that began
+    on the days of the query."""
+    runtime = current_runtime()
+    found = readership.list_pages(runtime, caller, name, _read_days(runtime))
+    return answers.json_response(represent_readership.pages_object(found), compress=True)
+
+
+def _read_days(runtime: Runtime) -> DayRange | None:
+    return readership.parse_requested_days(runtime, request.args.get("from"), request.args.get("to"))
 
 
 def list_sessions(caller: Caller, name: str) -> Response:

@@ -145,13 +145,14 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection.
 
     ``server`` is the Listener that accepted it; ``pending_header`` the header block that is sent with its body;
-    ``peer`` the address of the other end; ``watched`` the events that the loop waits for.
+    ``peer`` the address of the other end; ``watched`` the events that the loop waits for; ``turn`` its last turn.
     """
 
     task_class = ApplicationTask
     error_task_class = RefusalTask
     request: RequestParser | None = None
     watched = 0
+    turn = 0
     sent_continue: bool
     # Maintained by the limiter.
     network: str

@@ -5,12 +5,20 @@ connections each new one waits for as many polls.
 """
 
 import selectors
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
+from functools import partial
 from selectors import EVENT_READ as READ
+from selectors import SelectorKey
 from typing import Any
 
 from docshare.server.http.channel import Channel
+
+TURN_SECONDS = 0.005
+"""After it, the remaining events wait for the next turn. A new connection waits for a whole turn, and 480 busy ones of
+one client made that most of a second."""
+MIN_EVENTS_PER_TURN = 16
+_MAX_NETWORKS = 4096
 
 
 class EventLoop(dict[int, Any]):
@@ -26,6 +34,8 @@ class EventLoop(dict[int, Any]):
         self._postponed: deque[tuple[float, Channel]] = deque()
         self._selector = selectors.DefaultSelector()
         self._scheduled: deque[Channel] = deque()
+        self._turn = 0
+        self._network_turns: dict[str, int] = {}  # the last turn of networks that recently had to wait
 
     def __setitem__(self, descriptor: int, handler: Any) -> None:
         """Register a handler. waitress calls this when it gets its descriptor."""
@@ -68,26 +78,57 @@ class EventLoop(dict[int, Any]):
         ready = self._selector.select(timeout)
         while self._postponed and self._postponed[0][0] <= self._clock():
             self._scheduled.append(self._postponed.popleft()[1])
+        channels = [event for event in ready if isinstance(event[0].data, Channel)]
+        self._handle_channels(channels, settled)
         # New connections last: they may displace a connection whose request has arrived in the meantime.
-        ready.sort(key=lambda event: event[0].data.accepting)
-        for key, events in ready:
-            handler = key.data
-            # A handler processed earlier in this turn may have closed it, and its number may be in use again.
-            if handler._fileno != key.fd:
-                continue
-            try:
-                if isinstance(handler, Channel):
-                    self._advance_channel(handler, settled, unwanted=handler.handle_events(events))
-                else:
-                    handler.handle_read_event()
-            except Exception:  # noqa: BLE001 - one connection must not end the loop
-                handler.handle_error()
+        others = [event[0] for event in ready if not isinstance(event[0].data, Channel)]
+        for key in sorted(others, key=lambda key: key.data.accepting):
+            if key.data._fileno == key.fd:
+                self._run_handler(key.data, key.data.handle_read_event)
         for _ in range(len(self._scheduled)):
             channel = self._scheduled.popleft()
-            try:
-                self._advance_channel(channel, settled)
-            except Exception:  # noqa: BLE001
-                channel.handle_error()
+            self._run_handler(channel, partial(self._advance_channel, channel, settled))
+
+    def _handle_channels(self, ready: list[tuple[SelectorKey, int]], settled: Callable[[Channel], None]) -> None:
+        """Handle events of connections, until the turn is over; the selector reports the others again."""
+        is_crowded = len(ready) > MIN_EVENTS_PER_TURN
+        end = self._clock() + TURN_SECONDS
+        self._turn += is_crowded
+        for number, (key, events) in enumerate(self._order_fairly(ready) if is_crowded else ready):
+            if number >= MIN_EVENTS_PER_TURN and self._clock() >= end:
+                break
+            channel = key.data
+            # A handler processed earlier in this turn may have closed it, and its number may be in use again.
+            if channel._fileno == key.fd:
+                if is_crowded:
+                    channel.turn = self._network_turns[channel.network] = self._turn
+                self._run_handler(channel, partial(self._handle_channel, channel, events, settled))
+
+    def _handle_channel(self, channel: Channel, events: int, settled: Callable[[Channel], None]) -> None:
+        self._advance_channel(channel, settled, unwanted=channel.handle_events(events))
+
+    def _run_handler(self, handler: Any, handle: Callable[[], object]) -> None:
+        try:
+            handle()
+        except Exception:  # noqa: BLE001 - one connection must not end the loop
+            handler.handle_error()
+
+    def _order_fairly(self, ready: list[tuple[SelectorKey, int]]) -> list[tuple[SelectorKey, int]]:
+        """Return the events of many connections in the order of a turn.
+
+        The first connection of each network comes before the second of any, and before those of networks that were in
+        a turn more recently. So a client with hundreds of busy connections delays only itself.
+        """
+        if len(self._network_turns) > _MAX_NETWORKS:
+            self._network_turns.clear()
+        ready.sort(key=lambda event: event[0].data.turn)
+        ranks = Counter[str]()
+        ranked = []
+        for number, (key, _) in enumerate(ready):
+            network = key.data.network
+            ranked.append((ranks[network], self._network_turns.get(network, 0), number))
+            ranks[network] += 1
+        return [ready[number] for *_, number in sorted(ranked)]
 
     def close(self) -> None:
         """Close the selector; all handlers must have been closed."""

@@ -47,7 +47,7 @@ def show_account() -> Response:
     now = runtime.clock()
     body = render_template(
         "readership.html",
-        name="All files",
+        title=f"{period.text} · All files",
         made=format_date_time(now),
         made_at=format_instant(now),
         content=render_account_report(material),

@@ -49,7 +49,8 @@ def page(name: str) -> Response:
         material = _gather_report_input(current_runtime(), caller, name, read_days(current_runtime()))
     except Problem:
         return problem_pages.render_problem_page(unknown_link())
-    return render_page(material, render_report(material))
+    days = [material.period.text] if material.period else []
+    return render_page(material, render_report(material), *days)
 
 
 @blueprint.get("/readership/<name>/sessions/<session>")
@@ -67,15 +68,15 @@ def show_session(name: str, session: str) -> Response:
         return problem_pages.render_problem_page(shown)
     file = whole["file"]
     content = render_session(found, whole, report_address(file), file_address(file))
-    return render_page(ReportInput(whole, runtime.clock()), content)
+    return render_page(ReportInput(whole, runtime.clock()), content, "Session")
 
 
-def render_page(material: ReportInput, content: Markup) -> Response:
-    """Return the page that shows ``content``, rendered from ``material``."""
+def render_page(material: ReportInput, content: Markup, *parts: str) -> Response:
+    """Return the page that shows ``content``, rendered from ``material``; ``parts`` of its title precede the name of
+    the file."""
     made_at = format_instant(material.created_at)
-    body = render_template(
-        "readership.html", name=material.name, made=material.created_text, made_at=made_at, content=content
-    )
+    title = " · ".join((*parts, material.name))
+    body = render_template("readership.html", title=title, made=material.created_text, made_at=made_at, content=content)
     return make_response(body)
 
 

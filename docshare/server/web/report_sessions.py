@@ -49,8 +49,9 @@ def show_sessions(name: str) -> Response:
         whole = load_report(runtime, caller, name)
     except Problem as problem:
         return _render_problem(problem)
-    content = render_sessions(_build_material(whole, rows))
-    return render_page(ReportInput(whole, runtime.clock()), content)
+    material = _build_material(whole, rows)
+    days = [material.period.text] if material.period else []
+    return render_page(ReportInput(whole, runtime.clock()), render_sessions(material), "Sessions", *days)
 
 
 @blueprint.get("/readership/<name>/sessions.csv")

@@ -1,100 +1,38 @@
-"""Each page of the application in three windows: it fits, and neither axe-core nor the console reports anything."""
+"""Every state of every page in several windows and looks: it fits, and neither axe-core nor the browser reports
+anything. ``tests.browser.screenshots`` draws them all."""
 
-import re
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Error
 
-from docshare.server.services.accounts import sign_in
+from tests.browser.every_page.layout import find_layout_faults
+from tests.browser.every_page.looks import LOOKS, WINDOWS, Onlooker, open_window
+from tests.browser.every_page.owner_states import (
+    ACCOUNT_STATES,
+    FILE_STATES,
+    LIBRARY_STATES,
+    OWNER_STATES,
+    REPORT_STATES,
+)
+from tests.browser.every_page.pages import NO_PAGES, PAGES
+from tests.browser.every_page.reader_states import READER_STATES, VIEWER_STATES
+from tests.browser.every_page.states import State
 from tests.support.axe import find_violations
-from tests.support.browser import is_within_window, save_screenshot, visitor
 from tests.support.cast import World
-from tests.support.cookie_routes import OwnerAndReader, make_owner_and_reader
-from tests.support.in_process_server import serve_world
-from tests.support.owner_routes import OWNER_ROUTES
-from tests.support.reader import FakeReader, end_all_sessions
+from tests.support.stage import ARABIC, CHINESE, LATIN, Words, open_stage
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
-WINDOWS: dict[str, dict[str, Any]] = {"desktop": {}, "dark": {"color_scheme": "dark"}, "phone": PHONE}
-FindAddress = Callable[[OwnerAndReader], str]
-
-
-def file_page(tail: str = "", *, prefix: str = "/files") -> FindAddress:
-    return lambda pair: f"{prefix}/{pair.uploaded_file['uuid']}{tail}"
-
-
-def parent_of_form(endpoint: str) -> FindAddress:
-    """Return the address of the page that has the form of ``endpoint``."""
-    return lambda pair: OWNER_ROUTES[endpoint].build_request(pair).path.rpartition("/")[0]
-
-
-def find_session(pair: OwnerAndReader) -> str:
-    sessions = pair.browser.get(f"/readership/{pair.uploaded_file['uuid']}/sessions").text
-    found = re.search(r'href="(/readership/[^"]+/sessions/[^"?#]+)"', sessions)
-    assert found is not None
-    return found[1]
-
-
-PAGES: dict[str, FindAddress] = {
-    "public.home": lambda pair: "/",
-    "public.share_page": lambda pair: f"/{pair.uploaded_file['shortId']}",
-    "public.embed_page": lambda pair: f"/embed/{pair.uploaded_file['shortId']}",
-    "docs.show_page": lambda pair: "/docs/",
-    "sign_in.holder": lambda pair: "/login",
-    "sign_in.forgot": lambda pair: "/login/forgot",
-    "sign_in.link": lambda pair: sign_in.create_link(pair.world.rt, pair.world.pia.email).removeprefix(
-        pair.world.rt.config.base_url
-    ),
-    "oauth.ask": lambda pair: pair.app.authorize_url(),
-    "owner_device.show": lambda pair: "/device",
-    "owner_account.show": lambda pair: "/account",
-    "owner_library.show": lambda pair: "/files",
-    "owner_library.ask": file_page("/delete"),
-    "owner_file.show": file_page(),
-    "owner_file_assets.show": file_page("/assets"),
-    "owner_file_hotspots.show": file_page("/hotspots"),
-    "owner_file_hotspots.show_page": file_page("/hotspots/1"),
-    "owner_file_invites.show": file_page("/invites"),
-    "owner_file_links.show": file_page("/links"),
-    "owner_file_links.show_one": lambda pair: OWNER_ROUTES["owner_file_links.change"].build_request(pair).path,
-    "owner_file_looks.show": file_page("/looks"),
-    "owner_file_replace.show": file_page("/replace"),
-    "owner_file_settings.show": file_page("/settings"),
-    "owner_trash.show": lambda pair: "/trash",
-    "owner_trash.ask": lambda pair: OWNER_ROUTES["owner_trash.delete"].build_request(pair).path,
-    "owner_webhooks.index": lambda pair: "/webhooks",
-    "owner_webhooks.show": parent_of_form("owner_webhooks.test"),
-    "account_readership.show_account": lambda pair: "/readership",
-    "report.page": file_page(prefix="/readership"),
-    "report_sessions.show_sessions": file_page("/sessions", prefix="/readership"),
-    "report.show_session": find_session,
-}
-"""Endpoint of the application -> the address of its page."""
-
-NO_PAGES = {
-    "redirects": {"docs.open_docs", "gate.back", "owner.land"},
-    "files and data": {
-        "appearance.asset", "appearance.logo", "appearance.stylesheet", "assets.static", "feedback.show",
-        "finding.search", "health", "metrics", "oauth.describe_resource", "oauth.describe_server", "oembed.oembed",
-        "owner_file_looks.preview_stylesheet", "owner_library.thumbnail", "public.outline", "public.page_image",
-        "public.page_text", "public.page_tile", "report.now", "report_sessions.download_sessions",
-    },
-    "in a frame of the page of looks": {"owner_file_looks.preview"},
-    "its address is in emails only": {"notices.show"},
-}  # fmt: skip
-
-
-@pytest.fixture
-def pair(world: World) -> OwnerAndReader:
-    """Return an owner whose file has a session of a reader."""
-    made = make_owner_and_reader(world)
-    reader = FakeReader(world, made.uploaded_file["shortId"])
-    reader.send_next_beacon(input=True)
-    reader.read_page(30)
-    end_all_sessions(world)
-    return made
+PEOPLE: dict[str, Mapping[str, State]] = {"reader": READER_STATES, "owner": OWNER_STATES}
+COLOR_RULES = ("color-contrast", "link-in-text-block")
+"""The rules of axe-core whose result depends on colors."""
+SCRIPT_STATES = VIEWER_STATES | LIBRARY_STATES | FILE_STATES | REPORT_STATES | ACCOUNT_STATES
+"""The states with texts of people."""
+Look = Callable[[Onlooker, State], list[str]]
+pytestmark = pytest.mark.timeout(900)  # a test opens up to a hundred pages, on a machine with other work
 
 
 def test_each_page_has_a_row(world: World) -> None:
@@ -106,20 +44,64 @@ def test_each_page_has_a_row(world: World) -> None:
     assert routes == set(PAGES).union(*NO_PAGES.values())
 
 
-@pytest.mark.parametrize("window", WINDOWS)
-def test_each_page_fits_and_has_no_violation(browser: Browser, pair: OwnerAndReader, window: str) -> None:
-    cookie = pair.browser.get_cookie("docshare_session")
-    assert cookie is not None
-    found: dict[str, object] = {}
-    with serve_world(pair.world) as url, visitor(browser, **WINDOWS[window]) as person:
-        person.context.add_cookies([{"name": "docshare_session", "value": cookie.value, "url": url}])
-        for endpoint, find_address in PAGES.items():
-            answer = person.page.goto(url + find_address(pair))
-            assert answer is not None
-            assert answer.request.redirected_from is None, endpoint
-            save_screenshot(person.page, f"{endpoint}-{window}")
-            state = (answer.status, is_within_window(person.page), find_violations(person.page), person.complaints[:])
-            if state != (200, True, [], []):
-                found[endpoint] = state
-            person.complaints.clear()
-    assert found == {}
+def look_on_desktop(looker: Onlooker, state: State) -> list[str]:
+    """Look at ``state`` in light and dark, and resize its window as a tablet and by a zoom of 200%."""
+    looker.page.emulate_media(**LOOKS["light"])
+    looker.page.set_viewport_size(WINDOWS["1440"]["viewport"])
+    page = looker.open(state)
+    found = find_layout_faults(page, is_wide=state.is_wide) + find_violations(page, *state.rules)
+    page.emulate_media(**LOOKS["dark"])
+    found += [f"dark: {words}" for words in find_violations(page, only=COLOR_RULES)]
+    for window in () if state.is_full_screen else ("820", "zoom"):
+        page.set_viewport_size(WINDOWS[window]["viewport"])
+        found += [f"{window}: {words}" for words in find_layout_faults(page, is_wide=state.is_wide)]
+    return found
+
+
+def look_on_phone(looker: Onlooker, state: State) -> list[str]:
+    page = looker.open(state)
+    return find_layout_faults(page, is_wide=state.is_wide) + find_violations(page, *state.rules)
+
+
+def glance(looker: Onlooker, state: State) -> list[str]:
+    """Look only at the layout."""
+    return find_layout_faults(looker.open(state), is_wide=state.is_wide)
+
+
+def look_at_all(looker: Onlooker, states: Mapping[str, State], look: Look) -> dict[str, list[str]]:
+    """Return what is wrong, by the name of the state."""
+    found = {}
+    for name, state in states.items():
+        try:
+            wrong = look(looker, state) + looker.list_complaints(state)
+        except (Error, AssertionError) as error:
+            wrong = [f"cannot be reached: {error}"]
+        if wrong:
+            found[name] = wrong
+    return found
+
+
+@contextmanager
+def open_onlooker(browser: Browser, folder: Path, window: str, words: Words = LATIN) -> Iterator[Onlooker]:
+    with open_stage(folder, words) as stage, open_window(browser, stage, window) as looker:
+        yield looker
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+def test_each_state_is_right_on_a_desktop(browser: Browser, tmp_path: Path, who: str) -> None:
+    with open_onlooker(browser, tmp_path, "1440") as looker:
+        assert look_at_all(looker, PEOPLE[who], look_on_desktop) == {}
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+def test_each_state_is_right_on_a_phone(browser: Browser, tmp_path: Path, who: str) -> None:
+    with open_onlooker(browser, tmp_path, "390") as looker:
+        assert look_at_all(looker, PEOPLE[who], look_on_phone) == {}
+
+
+@pytest.mark.parametrize(("window", "words"), [("390", ARABIC), ("1440", CHINESE)], ids=["rtl", "cjk"])
+def test_each_state_fits_with_texts_in_other_scripts(
+    browser: Browser, tmp_path: Path, window: str, words: Words
+) -> None:
+    with open_onlooker(browser, tmp_path, window, words) as looker:
+        assert look_at_all(looker, SCRIPT_STATES, glance) == {}

@@ -12,6 +12,7 @@ import typer
 
 from docshare.cli.commands.browse import may_open
 from docshare.cli.commands.files.download import DOWNLOAD_SPEC
+from docshare.cli.commands.readership.days import ReportDays, SinceOption, UntilOption, parse_days
 from docshare.cli.commands.readership.sessions import explain_forbidden
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
@@ -43,6 +44,8 @@ def write_report(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="F.html", help="File to write; '-' is stdout.")
     ] = "report.html",
+    since: SinceOption = None,
+    until: UntilOption = None,
     no_thumbnails: Annotated[bool, typer.Option("--no-thumbnails", help="Omit the page thumbnails.")] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
@@ -51,19 +54,22 @@ def write_report(
 
     The report contains everything that the plan includes, with charts, tables and notes. It loads no external resources
     and runs no scripts. Page thumbnails are rendered on this machine from the stored PDF, for the first 60 pages of
-    documents up to 100 MB. The file contains personal data of your readers and is readable only by you.
+    documents up to 100 MB. --since and --until limit the sessions; marks, annotations, notes, and receipts are always
+    those of all time. The file contains personal data of your readers and is readable only by you.
 
     Examples:
 
       docshare readership report @last -o report.html --open
+      docshare readership report @last --since 7d -o week.html
       docshare readership report slug:offer -o - --no-thumbnails > report.html
     """
     ctx = current_context()
     printer = ctx.emitter(REPORT_SPEC)
+    days = parse_days(ctx, since, until)
     _check_target(ctx, output, force=force, shown=open_)
     client = ctx.client()
     name = FileResolver(ctx, client).resolve(file)
-    material = _fetch_material(ctx, client, name)
+    material = _fetch_material(ctx, client, name, days)
     if not no_thumbnails:
         material = replace(material, pictures=_render_pictures(ctx, client, name, material))
     from docshare.report.standalone import render_standalone
@@ -93,13 +99,13 @@ def _check_target(ctx: Context, output: str, *, force: bool, shown: bool) -> Non
         raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
 
 
-def _fetch_material(ctx: Context, client: "Client", name: str) -> "ReportInput":
+def _fetch_material(ctx: Context, client: "Client", name: str, days: ReportDays) -> "ReportInput":
     """Fetch everything that the plan includes. Raise ``Refused`` if the report itself is rejected."""
     from docshare.report import ReportInput, is_empty
 
     reading = client.readership
     with explain_forbidden():
-        answer = reading.report(name)
+        answer = days.limit_views(reading.report(name, days.first, days.last))
     tier = str(answer.get("tier", ""))
 
     def ask_if_allowed(operation: str, ask: Callable[[str], Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -113,10 +119,14 @@ def _fetch_material(ctx: Context, client: "Client", name: str) -> "ReportInput":
             ctx.note(f"skipped: {refusal.detail}")
             return None
 
+    def fetch_pages(name: str) -> Mapping[str, Any]:
+        return reading.pages(name, days.first, days.last)
+
     return ReportInput(
         answer,
         ctx.now(),
-        pages=ask_if_allowed("readership.pages", reading.pages),
+        period=days.build_period(ctx.now()),
+        pages=ask_if_allowed("readership.pages", fetch_pages),
         marks=ask_if_allowed("readership.marks", reading.marks),
         annotations=ask_if_allowed("readership.annotations", reading.annotations),
         feedback=ask_if_allowed("readership.feedback", reading.feedback),

@@ -1,11 +1,11 @@
 """``docshare readership show``: print the report of a file."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.events.selection import parse_since
+from docshare.cli.commands.readership.days import ReportDays, SinceOption, UntilOption, parse_days
 from docshare.cli.commands.readership.sections import (
     SECTIONS,
     TABLES,
@@ -19,13 +19,11 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
-from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule, poll
 from docshare.cli.terminal.output import Emitter, Spec
 from docshare.cli.terminal.pager import print_paged
 from docshare.cli.terminal.text import parse_duration
 from docshare.contract.features import REPORT_SECTIONS
-from docshare.contract.wire import format_instant, parse_instant
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -39,7 +37,6 @@ _SHOW = Spec(fields=tuple(REPORT_SECTIONS))
 _FLAT_SPEC = Spec(plain=("section", "key", "value"))
 _FLAT_FORMATS = ("plain", "csv", "tsv")
 _SECTION_HELP = f"Only these sections, comma-separated: {', '.join(SECTIONS)}."
-_DAY_LENGTH = len("2026-11-20")
 _CLEAR_SCREEN = "\x1b[H\x1b[2J"
 
 
@@ -47,12 +44,8 @@ _CLEAR_SCREEN = "\x1b[H\x1b[2J"
 def show(
     file: FileArgument,
     section: Annotated[str | None, typer.Option(metavar="SECTION", help=_SECTION_HELP)] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only sessions since the day of 7d ago, or of a date.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only sessions up to the day of a date; needs --since.")
-    ] = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     watch: Annotated[str | None, duration_option("Refresh the report at this interval, until Ctrl-C.")] = None,
 ) -> None:
     """Show the readership report of a file.
@@ -69,9 +62,7 @@ def show(
       docshare readership show @last --section sessions --format csv > sessions.csv
     """
     ctx = current_context()
-    if until is not None and since is None:
-        raise Stop(ExitCode.USAGE, "--until requires --since")
-    days = _Days(_parse_day(ctx, "--since", since), _parse_day(ctx, "--until", until))
+    days = parse_days(ctx, since, until)
     view = _ReportPrinter(ctx, ctx.emitter(_SHOW), file, section, days)
     client = ctx.client()
     name = FileResolver(ctx, client).resolve(file)
@@ -95,29 +86,10 @@ def _watch(ctx: Context, client: "Client", name: str, view: "_ReportPrinter", ev
             view.show_again(report)
 
 
-class _Days(NamedTuple):
-    """The first and the last day (UTC) of the sessions to show, such as ``2026-11-20``; None without limit."""
-
-    first: str | None
-    last: str | None
-
-
-def _parse_day(ctx: Context, option: str, text: str | None) -> str | None:
-    """Return the day of a time in the format of the report, or None without it. Raises Stop (2) for anything else."""
-    if text is None:
-        return None
-    if len(text) == _DAY_LENGTH and parse_instant(f"{text}T00:00:00Z") is not None:
-        return text  # days are counted in UTC
-    at = parse_since(text, ctx.now(), option).at
-    if at is None:
-        raise Stop(ExitCode.USAGE, f"{option}: {text!r} is not a time", hint="Use 7d or a date such as 2026-11-20.")
-    return format_instant(at)[:_DAY_LENGTH]
-
-
 class _ReportPrinter:
     """Prints the reports of one command. ``days``: of the views to show."""
 
-    def __init__(self, context: Context, printer: Emitter, file: str, section: str | None, days: "_Days") -> None:
+    def __init__(self, context: Context, printer: Emitter, file: str, section: str | None, days: ReportDays) -> None:
         self._ctx = context
         self._printer = printer
         self._file = file
@@ -128,7 +100,7 @@ class _ReportPrinter:
     def show(self, report: Row) -> None:
         """Print one report."""
         keys = self._select_keys(report)
-        report = self._limit_days(report)
+        report = self.days.limit_views(report)
         if self._printer.is_for_people:
             from docshare.cli.commands.readership.drawing import render_report
 
@@ -143,7 +115,7 @@ class _ReportPrinter:
         if self._printer.is_for_people and self._ctx.env.get("TERM") != "dumb":
             self._ctx.write(_CLEAR_SCREEN)
         if self._printer.format == "json":  # one line each, so that a program can separate them
-            keys, report = self._select_keys(report), self._limit_days(report)
+            keys, report = self._select_keys(report), self.days.limit_views(report)
             self._printer.emit_row({key: report[key] for key in keys})
         else:
             self.show(report)
@@ -170,11 +142,3 @@ class _ReportPrinter:
             self._ctx.emit(report.get(asked[0], []), Spec(plain=TABLES[asked[0]]))
         else:
             self._ctx.emit([row._asdict() for row in flatten(report, keys)], _FLAT_SPEC)
-
-    def _limit_days(self, report: Row) -> Row:
-        """Return ``report`` with the days since ``--since``: a server of an earlier version returns all."""
-        first, days = self.days.first, report.get("viewsOverTime")
-        if first is None or not isinstance(days, list):
-            return report
-        kept = [day for day in days if isinstance(day, Mapping) and str(day.get("day", "")) >= first]
-        return {**report, "viewsOverTime": kept}

@@ -1,12 +1,16 @@
-"""``docshare readership show --since --until``: the report of the sessions of some days."""
+"""``--since`` and ``--until`` of ``docshare readership show`` and ``report``: the sessions of some days."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from tests.cli.commands.fake_readership import FILE, PATH
 from tests.cli.commands.report_samples import BASIC_REPORT
+from tests.support import reports
 from tests.support.fake_api import FakeApi
+from tests.support.markup import parse_html
 from tests.support.shell import CommandResult, Shell
 
 
@@ -37,13 +41,57 @@ def test_the_server_counts_the_sessions_of_the_days(
     assert heard.query == query
 
 
-def test_until_requires_since(api: FakeApi, shell: Shell) -> None:
-    done = show_report(api, shell, "--until", "2026-09-19")
+@pytest.mark.parametrize("command", ["show", "report"])
+def test_until_requires_since(api: FakeApi, shell: Shell, command: str) -> None:
+    done = shell("readership", command, FILE, "--until", "2026-09-19")
     assert (done.code, api.requests) == (2, [])
     assert "--until requires --since" in done.err
 
 
 @pytest.mark.parametrize("since", ["5123", "yesterday"])
 def test_since_must_be_a_time(api: FakeApi, shell: Shell, since: str) -> None:
-    assert show_report(api, shell, "--since", since).code == 2
+    for command in ("show", "report"):
+        assert shell("readership", command, FILE, "--since", since).code == 2
     assert api.requests == []
+
+
+@pytest.mark.parametrize(
+    ("options", "query", "text"),
+    [
+        ((), {}, None),
+        (("--since", "7d"), {"from": "2026-09-14"}, "14 Sep 2026 to 21 Sep 2026 (UTC). 87 readers."),
+        (
+            ("--since", "2026-09-12", "--until", "2026-09-12"),
+            {"from": "2026-09-12", "to": "2026-09-12"},
+            "12 Sep 2026 (UTC). 87 readers.",
+        ),
+        (
+            ("--since", "2026-09-12", "--until", "2030-01-01"),
+            {"from": "2026-09-12", "to": "2030-01-01"},
+            "12 Sep 2026 to 21 Sep 2026 (UTC). 87 readers.",
+        ),
+    ],
+)
+def test_the_file_has_the_report_and_the_pages_of_the_days(
+    api: FakeApi, shell: Shell, tmp_path: Path, options: tuple[str, ...], query: dict[str, str], text: str | None
+) -> None:
+    api.on("GET", f"{PATH}/readership", reports.basic_report())
+    api.on("GET", f"{PATH}/readership/pages", reports.pages_report())
+    written = tmp_path / "report.html"
+    done = shell("readership", "report", FILE, *options, "--no-thumbnails", "-o", str(written))
+    assert done.code == 0, done.err
+    assert [request.query for request in api.requests] == [query, query]
+    page = parse_html(written.read_text(encoding="utf-8"))
+    assert [notice.words for notice in page.find_all("p", class_="notice")] == ([text] if text else [])
+
+
+def test_a_file_without_readers_on_the_days_is_not_an_unread_file(api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    nobody = dict.fromkeys(reports.free_report()["summary"], 0)
+    api.on("GET", f"{PATH}/readership", reports.free_report(summary=nobody))
+    api.on("GET", f"{PATH}/qr-code", b"")
+    written = tmp_path / "report.html"
+    done = shell("readership", "report", FILE, "--since", "1d", "--no-thumbnails", "-o", str(written))
+    assert done.code == 0, done.err
+    page = parse_html(written.read_text(encoding="utf-8"))
+    assert page.find_one("p", class_="notice").words == "20 Sep 2026 to 21 Sep 2026 (UTC). 0 readers."
+    assert page.find_all("div", class_="tile")

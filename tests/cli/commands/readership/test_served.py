@@ -14,6 +14,7 @@ from tests.support.cast import Person, World
 from tests.support.fake_api import FakeTime
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.gate_client import GateClient
+from tests.support.markup import parse_html
 from tests.support.owner import put_settings
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import FakeReader, end_all_sessions
@@ -292,3 +293,22 @@ def test_show_counts_only_the_sessions_of_the_days(world: World, pia: Shell, fil
 
     assert (count(), count("--since", str(today))) == (1, 1)
     assert count("--since", earlier, "--until", later) == 0
+
+
+def test_report_has_only_the_sessions_and_pages_of_the_days(world: World, pia: Shell, file: str) -> None:
+    read_pages(world, file, 1, 2)
+    world.clock.advance(seconds=3 * 86_400)
+    today = datetime.fromtimestamp(world.clock() / 1000, UTC).date()
+    read_pages(world, file, 3)
+
+    def read_report(*options: str) -> tuple[str, list[str]]:
+        """Return the number of views, and the rows of the table of pages: number, average, views, back."""
+        written = pia("readership", "report", file, *options, "-o", "-", "--no-thumbnails")
+        assert written.code == 0, written.err
+        page = parse_html(written.out)
+        (views,) = [tile for tile in page.find_all("div", class_="tile") if tile.find_one("dt").words == "Views"]
+        rows = page.find_one("figure", id="times").find_one("tbody").find_all("tr")
+        return views.find_all("dd")[0].words, ["/".join(cell.words for cell in row.nodes) for row in rows]
+
+    assert read_report() == ("2", ["1/7s/1/0", "2/7s/1/0", "3/7s/1/0"])
+    assert read_report("--since", str(today)) == ("1", ["1/0s/0/0", "2/0s/0/0", "3/7s/1/0"])

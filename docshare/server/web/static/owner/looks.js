@@ -3,6 +3,7 @@
 import { send } from "../sending.js";
 
 const TYPING_MS = 350;
+const SIGNED_OUT = "You are no longer signed in. Save to sign in without losing your changes, and choose the image again.";
 /** The sizes of the pretended window; a phone is cut where the preview is not high enough. */
 const WINDOWS = { desktop: { width: 1280, low: 0, high: Infinity }, phone: { width: 390, low: 500, high: 780 } };
 
@@ -217,7 +218,7 @@ function uploads(place) {
       words.textContent = "Uploaded. Save to show it to readers.";
       useImage(kind, assetId);
     } catch (failure) {
-      words.textContent = failure.status === 401 ? "You are no longer signed in. Load this page again." : failure.message;
+      words.textContent = failure.status === 401 ? SIGNED_OUT : failure.message;
     }
     bar.hidden = true;
     input.value = "";

@@ -16,7 +16,10 @@ export function watchReaders(box) {
     if (document.visibilityState === "visible") {
       const count = await ask(address);
       if (count !== null) {
-        words.textContent = `${count} reading now`;
+        const text = `${count} reading now`;
+        if (words.textContent !== text) { // a status is announced whenever it is written
+          words.textContent = text;
+        }
         box.classList.toggle("is-live", count > 0);
       }
     }

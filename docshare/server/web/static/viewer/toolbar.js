@@ -1,6 +1,10 @@
 /** The toolbar: page field, zoom, full screen, help, and the progress line. */
 
-import { byId, make, setIcon } from "./dom.js";
+import { byId, icon, make, oncePerFrame, setIcon } from "./dom.js";
+
+const TITLE_WIDTH = 80; // CSS pixels: a title that is cut off earlier says nothing
+/** In this order they go to the menu. The others open a panel below their button. */
+const FOLDABLE = ["print", "fullscreen", "visit-open", "download"];
 
 /**
  * @typedef {object} Actions
@@ -25,6 +29,7 @@ export class Toolbar {
     this.shown = "1";
     this.listen();
     this.listenToFullscreen();
+    if ("popover" in HTMLElement.prototype) this.foldTools();
   }
 
   listen() {
@@ -57,6 +62,41 @@ export class Toolbar {
       button.setAttribute("aria-label", full ? "Leave full screen" : "Full screen");
       button.title = button.getAttribute("aria-label");
     });
+  }
+
+  /** Where the tools leave no room for the title, move some of them to a menu. */
+  foldTools() {
+    const menu = make("div", { class: "more", id: "more", popover: "" });
+    const attributes = { class: "tool", id: "more-open", type: "button", popovertarget: "more", title: "More tools" };
+    const button = make("button", { ...attributes, "aria-label": "More tools" }, icon("more"));
+    // Closing first returns the focus to the button, where panels and dialogs return it later.
+    menu.addEventListener("click", () => menu.hidePopover(), { capture: true });
+    const bar = document.querySelector(".bar-tools");
+    const title = document.querySelector(".bar h1");
+    const shown = FOLDABLE.map(byId).filter((tool) => tool && !tool.hidden);
+    const tools = shown.map((tool) => tool.closest("form") ?? tool); // a button submits the form that it is in
+    const homes = tools.map((tool) => {
+      const home = document.createComment("");
+      tool.before(home);
+      return home;
+    });
+    const lacksRoom = () => title.clientWidth < Math.min(TITLE_WIDTH, title.scrollWidth);
+    let width = 0;
+    const fold = () => {
+      if (width === window.innerWidth) return; // only the height changes when a keyboard opens
+      width = window.innerWidth;
+      homes.forEach((home, place) => home.after(tools[place]));
+      menu.remove();
+      button.remove();
+      for (const tool of tools) {
+        if (!lacksRoom()) return;
+        bar.append(button);
+        bar.after(menu);
+        menu.append(tool);
+      }
+    };
+    fold();
+    window.addEventListener("resize", oncePerFrame(fold));
   }
 
   /** For pages that are read from right to left: the next page is on the left. */

@@ -3,7 +3,7 @@
  * scrolling work as usual. Only pages near the window exist as elements.
  */
 
-import { byId, oncePerFrame } from "../dom.js";
+import { byId, make, oncePerFrame } from "../dom.js";
 import { findForemost } from "../foremost.js";
 import { column } from "../zoom.js";
 import { Column } from "./column.js";
@@ -14,6 +14,7 @@ const MOUNT_BELOW = 2;
 const KEEP = 4;
 const MOST_MOUNTED = 80;
 const FLYING = 1.5; // window heights per frame: too fast to read
+const AT_REST = 1_000; // ms on a page, before it is announced
 const MARGIN = 72; // CSS pixels: the buttons beside a page, with the space around them
 
 /**
@@ -57,6 +58,8 @@ export class Mode {
     this.pages = [this.page];
     this.lastY = window.scrollY;
     stage.setAttribute("role", "feed");
+    this.status = make("p", { class: "quiet", role: "status" });
+    stage.before(this.status);
     this.measure();
     this.layOut();
     this.update();
@@ -261,6 +264,7 @@ export class Mode {
     const last = Math.min(this.column.at(top + (1 + MOUNT_BELOW) * height), first + MOST_MOUNTED);
     const pages = findForemost(this.visible());
     if (pages.length > 0) this.pages = pages;
+    if (this.page !== this.pages[0]) this.announce(this.pages[0]);
     [this.page] = this.pages;
     this.source.focus = this.page;
     for (let page = first; page <= last; page += 1) this.mounted.mount(page, (view) => this.put(view));
@@ -271,6 +275,18 @@ export class Mode {
     const percent = this.zoom.percentOf(this.source.sizes.of(this.page), this.room);
     const [hasPrevious, hasNext] = [this.page > 1, this.pages.at(-1) < this.source.total];
     this.hooks.onMove({ page: this.page, pages: this.pages, hasPrevious, hasNext, percent });
+  }
+
+  /**
+   * Tell readers with a screen reader where scrolling or a button of the toolbar led them; not while they scroll on.
+   *
+   * @param {number} page
+   */
+  announce(page) {
+    clearTimeout(this.announcing);
+    this.announcing = setTimeout(() => {
+      this.status.textContent = `Page ${page} of ${this.source.total}`;
+    }, AT_REST);
   }
 
   /**
