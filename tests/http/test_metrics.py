@@ -111,7 +111,7 @@ def test_a_queued_delivery_is_reported_with_its_age(world: World, monkeypatch: p
     queue = {name: values[f'docshare_queue_{name}{{queue="deliveries"}}'] for name in QUEUE_GAUGES}
     assert queue == {"length": made, "oldest_age_seconds": 420, "overdue_seconds": 420}
     outcome = dispatch.AttemptOutcome(500, 20, "The receiver answered with status 500.")
-    monkeypatch.setattr(dispatch.posting, "post_event", lambda *args, **more: outcome)
+    monkeypatch.setattr(dispatch, "post_event", lambda *args, **more: outcome)
     deliver_due(world.rt)
     values = read_values(world)
     assert values['docshare_delivery_attempt_duration_seconds_count{outcome="failed"}'] == made

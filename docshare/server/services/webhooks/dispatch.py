@@ -14,8 +14,7 @@ from docshare.server.rules import deliveries as rules
 from docshare.server.rules.deliveries import DeliveryLane, DueDelivery
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations import mail, unsubscribe
-from docshare.server.services.webhooks import send as posting
-from docshare.server.services.webhooks.send import AttemptOutcome
+from docshare.server.services.webhooks.send import AttemptOutcome, post_event
 from docshare.server.store.identity import directory_id
 from docshare.server.store.tables import deliveries, webhooks
 from docshare.server.store.tables.deliveries import AttemptRow
@@ -49,7 +48,7 @@ def claim_due(rt: Runtime, free: int) -> list[ClaimedDelivery]:
 def send(rt: Runtime, delivery: ClaimedDelivery) -> AttemptResult:
     """Make the claimed attempt. Never raises, and must not run inside a transaction."""
     at = rt.clock()
-    outcome = posting.post_event(
+    outcome = post_event(
         rt,
         delivery.receiver,
         event=delivery.event,
