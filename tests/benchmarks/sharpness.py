@@ -1,8 +1,8 @@
 """Measure how sharp a page is at rest, compared with pdf.js, and how soon it is.
 
-``python -m tests.benchmarks.sharpness [--pictures=FOLDER]``. Both show the same part of the same page at the same size: fitted, and
-at 100, 200 and 400 %, on a desktop with one and with two pixels for each CSS pixel, and on a phone with three. The
-pictures are stored in FOLDER, ours to the left of those of pdf.js.
+``python -m tests.benchmarks.sharpness [--pictures=FOLDER]``. Both show the same part of the same page at the same size:
+fitted, and at 100, 200 and 400 %, on a desktop with one and with two pixels for each CSS pixel, and on a phone with
+three. The pictures are stored in FOLDER, ours to the left of those of pdf.js.
 
 The sharpness of a picture is the variance of its Laplacian, which grows with the steepness of edges. npm downloads
 pdf.js; without npm, and at the smallest size, pdfium draws the reference at the exact size.
