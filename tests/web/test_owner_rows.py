@@ -91,7 +91,7 @@ def test_a_row_has_the_custom_link_of_the_file_and_otherwise_its_share_link(
     plain, named, hidden = (world.pia.upload() for _ in range(3))
     put_settings(world, named, slug="q3-report")
     update_file_row(world, hidden["uuid"], slug="docs")  # set by a version that had no page of this name
-    found = re.findall(r'<button [^>]*data-copy[^>]*>Copy link</button> <a href="([^"]+)">', get_library(owner_browser))
+    found = re.findall(r'<button [^>]*data-copy[^>]*>Copy link</button> <a href="([^"]+)"', get_library(owner_browser))
     assert found == [f"{BASE_URL}/{hidden['shortId']}", f"{BASE_URL}/q3-report", f"{BASE_URL}/{plain['shortId']}"]
 
 

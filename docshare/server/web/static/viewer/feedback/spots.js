@@ -2,7 +2,7 @@
 
 /** @typedef {{x: number, y: number, w: number, h: number}} Box  CSS pixels, from the top left of the page */
 
-const GAP = 4; // CSS pixels, as in feedback-pages.css
+const GAP = 4; // CSS pixels, as in feedback-hotspots.css
 const SPOTS = ["inside", "right", "left", "above", "below"];
 
 /**
