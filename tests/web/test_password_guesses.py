@@ -1,13 +1,17 @@
 """Rate limits of wrong passwords on links."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from docshare.server.services.links import share_passwords
+from docshare.server.services.links.share_passwords import is_match
 from tests.support.cast import World
 from tests.support.gate_client import PAGES_MARKER, GateClient, parse_errors
 from tests.support.owner import put_settings, sign_in_browser
+from tests.support.polling import wait_until
 
 HOUR_MS = 3_600_000
 
@@ -23,8 +27,6 @@ def uploaded_file(world: World) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the deliberately slow password hash, since these tests try hundreds of passwords."""
-    from docshare.server.services.links import share_passwords
-
     monkeypatch.setattr(share_passwords, "is_match", lambda stored, password: password == "right" and bool(stored))
 
 
@@ -131,6 +133,39 @@ def test_concurrent_guesses_are_limited(world: World, uploaded_file: dict[str, A
     for thread in threads:
         thread.join(30)
     assert sorted(statuses) == [403] * 10 + [429] * 14
+
+
+class SlowHasher:
+    """Replaces the password hash: records each password, and waits for ``gate``."""
+
+    def __init__(self) -> None:
+        self.passwords: list[str] = []
+        self.gate = threading.Event()
+
+    def verify(self, stored: str, password: str) -> bool:
+        self.passwords.append(password)
+        return self.gate.wait(30)
+
+
+def test_networks_take_turns_in_checking_passwords(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Correct passwords are not limited, and each occupies one of two places for a while."""
+    files = [world.pia.upload() for _ in range(9)]
+    for made in files:
+        put_settings(world, made, password="right")
+    hasher = SlowHasher()
+    monkeypatch.setattr(share_passwords, "_HASHER", hasher)
+    monkeypatch.setattr(share_passwords, "is_match", is_match)
+    with ThreadPoolExecutor(9) as pool:
+        attack = [
+            pool.submit(guess_status, world, made, f"198.51.100.{1 + number % 2}", f"{number}")
+            for number, made in enumerate(files[:8])
+        ]
+        wait_until(lambda: len(hasher.passwords) == 2 and len(world.rt.password_slots._queue) == 6)
+        innocent = pool.submit(guess_status, world, files[8], "203.0.113.9", "innocent")
+        wait_until(lambda: len(world.rt.password_slots._queue) == 7)
+        hasher.gate.set()
+    assert [job.result() for job in [*attack, innocent]] == [303] * 9
+    assert hasher.passwords.index("innocent") == 2
 
 
 def test_gate_forms_per_network_are_limited(world: World) -> None:

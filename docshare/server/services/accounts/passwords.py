@@ -57,7 +57,7 @@ def sign_in_by_password(rt: Runtime, email: str, password: str, address: str) ->
     # Count by the account where there is one: PostgreSQL finds it by spellings of the address that differ for Python.
     whole = digest(f"account {found[0]}" if found else email.lower())
     is_correct = guessing.verify_password(
-        rt, _ATTEMPT_LIMITS, stored or _DUMMY_HASH, password, here=address_key(address), whole=whole
+        rt, _ATTEMPT_LIMITS, stored or _DUMMY_HASH, password, address, here=address_key(address), whole=whole
     )
     if not (is_correct and found and stored):
         raise _wrong_credentials()

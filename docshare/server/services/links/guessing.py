@@ -17,7 +17,9 @@ from docshare.server.rules.gates import PASSWORD
 from docshare.server.runtime import Runtime
 from docshare.server.services.links import links, share_passwords
 from docshare.server.services.links.links import Link
+from docshare.server.services.operations import slots
 
+_SLOT_WAIT_S = 30.0
 _MIN_MINUTES_S = 120  # a longer wait is given in minutes
 _LINK_NAME = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 
@@ -70,19 +72,25 @@ def require_password(rt: Runtime, file_id: int, stored: str, password: str, addr
     the field.
     """
     here = f"{file_id} {address_key(address)}"
-    if not verify_password(rt, _LINK_LIMITS, stored, password, here=here, whole=str(file_id)):
+    if not verify_password(rt, _LINK_LIMITS, stored, password, address, here=here, whole=str(file_id)):
         raise Problem("forbidden", "The password is incorrect.", extra={"at": PASSWORD})
 
 
-def verify_password(rt: Runtime, lock: AttemptLimits, stored: str, password: str, *, here: str, whole: str) -> bool:
-    """Return whether ``stored`` is the hash of ``password``. Wrong ones count for the keys ``here`` and ``whole`` of
-    ``lock``.
+def verify_password(
+    rt: Runtime, lock: AttemptLimits, stored: str, password: str, address: str, *, here: str, whole: str
+) -> bool:
+    """Return whether ``stored`` is the hash of ``password``, sent from the network address ``address``. Wrong ones
+    count for the keys ``here`` and ``whole`` of ``lock``.
 
-    After too many wrong passwords it raises ``rate_limited`` without checking this one. Hashing is slow, so it must not
-    run inside a transaction.
+    After too many wrong passwords it raises ``rate_limited`` without checking this one, and ``unavailable`` while too
+    many are being checked. Hashing is slow, so it must not run inside a transaction.
     """
-    # One at a time: otherwise, all of many concurrent attempts would be checked before the first one is counted.
-    with rt.db.lock_key((lock.per_network.name, here), (lock.overall.name, whole)):
+    refusal = "Too many passwords are being checked now."
+    # The lock: otherwise, all of many concurrent attempts would be checked before the first one is counted.
+    with (
+        slots.hold_slot(rt.password_slots, address_key(address), refusal, wait_s=_SLOT_WAIT_S),
+        rt.db.lock_key((lock.per_network.name, here), (lock.overall.name, whole)),
+    ):
         _require_no_delay(rt, lock, here, whole)
         if share_passwords.is_match(stored, password):
             return True
