@@ -33,7 +33,9 @@ LANGUAGES: dict[str, tuple[Words, Sequence[str], Sequence[str]]] = {
 }
 """Name -> texts of people, windows, and looks."""
 MAX_HEIGHT = 2.2  # of a picture, in windows
-_LOAD_IMAGES = """async () => {
+_PREPARE = """async () => {
+  // They stick to the window, and would be somewhere in a picture of the whole page.
+  for (const row of document.querySelectorAll(".save, .looks-preview")) row.style.position = "static";
   for (const image of document.images) image.loading = "eager";
   await Promise.allSettled([...document.images].map((image) => image.decode()));
 }"""
@@ -99,7 +101,7 @@ def _draw_state(
 
 
 def _save_picture(page: Page, state: State, path: Path) -> None:
-    page.evaluate(_LOAD_IMAGES)
+    page.evaluate(_PREPARE)
     shot = Image.open(io.BytesIO(page.screenshot(full_page=state.is_whole, animations="disabled")))
     size = page.viewport_size
     assert size is not None
@@ -109,7 +111,7 @@ def _save_picture(page: Page, state: State, path: Path) -> None:
 
 def _write_sheets(target: Path, group: str) -> None:
     """Write the sheets of the pictures in one window, look and language."""
-    found = [(f"{name} {group}", target / "pictures" / f"{name} {group}.png") for name in STATES]
+    found = [(name, target / "pictures" / f"{name} {group}.png") for name in STATES]
     is_phone = group.startswith("390")
     write_sheets(
         target,

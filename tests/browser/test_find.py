@@ -4,14 +4,15 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Browser, Page, Route
 
 from tests.browser.conftest import ShareDocument
 from tests.support import pdfs
 from tests.support.axe import find_violations
-from tests.support.browser import Visitor, wait_for_count, wait_for_page
+from tests.support.browser import Visitor, visitor, wait_for_count, wait_for_page
 
 PAGES = 1_000
+COLOR, BACKGROUND = (f"node => getComputedStyle(node).{name}" for name in ("color", "backgroundColor"))
 
 
 @pytest.fixture(scope="module")
@@ -197,3 +198,16 @@ def test_the_server_finds_what_the_viewer_marks(
     assert any(each["marked"] for each in found), "nothing was compared"
     for word, each in zip(words, found, strict=True):
         assert each["found"] == each["marked"], word
+
+
+def test_matches_are_visible_in_forced_colors(browser: Browser, long: str) -> None:
+    with visitor(browser, color_scheme="dark", forced_colors="active") as person:
+        page = person.open(long)
+        find_text(page, "needle")
+        wait_for_count(page, "1 of 3")
+        wait_for_current(page, 3)
+        row = page.locator("#find-results button").first
+        assert row.locator("mark").evaluate(COLOR) == row.evaluate(COLOR)
+        mark = page.locator(".page[data-page='3'] .page-hits i.is-current")
+        black = page.locator("body").evaluate(BACKGROUND)
+        assert mark.evaluate(BACKGROUND) != black

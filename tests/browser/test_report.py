@@ -160,6 +160,14 @@ def test_a_tooltip_follows_the_pointer_and_replaces_that_of_the_browser(
         assert page.locator(".tip").is_hidden()
 
 
+def test_the_hours_of_the_heat_map_differ_in_forced_colors(browser: Browser, report_document: ReportDocument) -> None:
+    with report_document.open_report(browser, forced_colors="active") as page:
+        empty, full = (page.locator(f".heat-map .heat-{level}").first for level in (0, 5))
+        fill = "node => getComputedStyle(node).fill"
+        assert empty.evaluate(fill) != full.evaluate(fill)
+        assert page.locator(".heat-word.on-5").first.evaluate(fill) != full.evaluate(fill)
+
+
 def test_times_are_local_and_the_page_names_their_zone(browser: Browser, report_document: ReportDocument) -> None:
     with report_document.open_report(browser, timezone_id="Asia/Tokyo") as page:
         time = page.locator(".sessions time").first

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.polling import wait_until
 from tests.torture.connections import (
     ATTACKS,
     FULL_BODY,
@@ -37,6 +38,7 @@ def server() -> Iterator[tuple[int, int]]:
 
 def count_sockets_under_attack(attack: ConnectionAttack, port: int, pid: int) -> int:
     """Run an attack and send requests from another address; return the highest number of open sockets of the server."""
+    wait_until(lambda: count_open_sockets(pid) < SHARE / 4)  # until those of the attack before are closed
     with attack_in_background(port, attack) as opened:
         sockets, responses, visits = 0, 0, 0
         while opened() < attack.count or responses < VISITS:

@@ -177,6 +177,15 @@ def test_the_html_omits_the_text_while_too_many_requests_read_texts(
     assert "One word" in world.http.get(f"/{link}?page=1").text
 
 
+def test_the_html_omits_the_text_of_pages_that_are_not_read_in_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scriptless, "_BUDGET_S", -1.0)
+    link = world.pia.upload(simple_pdf(pages=2, texts=["One word", "Two"]))["shortId"]
+    page = world.http.get(f"/{link}?page=1")
+    assert (page.status_code, "One word" in page.text, f"/{link}/pages/1-800.jpg" in page.text) == (200, False, True)
+
+
 def test_the_embed_page_links_to_the_share_page(world: World) -> None:
     link = share_pages(world, 1)
     elsewhere = PageParser(world.http.get(f"/embed/{link}").text).find_all("a", "tool")

@@ -15,7 +15,7 @@ from docshare import report
 from docshare.contract.problems import Problem
 from docshare.contract.viewer import VIEWER_MODES
 from docshare.server.api import answers
-from docshare.server.web import bundles
+from docshare.server.web import bundles, headers
 
 ROOT = Path(__file__).with_name("static")
 # The style of the report is also embedded in report files, so it is in the report package.
@@ -106,7 +106,8 @@ def static(mark: str, name: str) -> Response:
     """Return one static file. A page of an earlier version gets the current file, but must not cache it."""
     if name not in _FILES:
         raise Problem("not_found", "There is no such file.")
-    return answers.send_static(_load_file(name), _CACHE_FOREVER if mark == _FINGERPRINT else _REVALIDATE)
+    answer = answers.send_static(_load_file(name), _CACHE_FOREVER if mark == _FINGERPRINT else _REVALIDATE)
+    return headers.allow_other_origins(answer)  # a page in a sandboxed frame has an origin of its own
 
 
 @cache

@@ -28,7 +28,13 @@ def is_from_own_page() -> bool:
 
 
 def require_same_site() -> None:
-    """Raise ``forbidden`` for a form that a page of another site sent; for forms that do not depend on a cookie.
+    """Raise ``forbidden`` unless ``is_from_same_site``."""
+    if not is_from_same_site():
+        raise _csrf_problem()
+
+
+def is_from_same_site() -> bool:
+    """Return whether no page of another site sent the current form; for forms that do not depend on a cookie.
 
     Share pages are served with ``Referrer-Policy: no-referrer``, so browsers that send no ``Sec-Fetch-Site`` (old
     ones, and all over plain HTTP) send ``Origin: null``. Others may send that too: they could forge a download and
@@ -36,11 +42,9 @@ def require_same_site() -> None:
     """
     site = request.headers.get("Sec-Fetch-Site")
     origin = request.headers.get("Origin")
-    own = (
-        origin in (None, "null", current_runtime().config.base_url) if site is None else site in ("same-origin", "none")
-    )
-    if not own:
-        raise _csrf_problem()
+    if site is not None:
+        return site in ("same-origin", "none")
+    return origin in (None, "null", current_runtime().config.base_url)
 
 
 def require_token(expected: str) -> None:

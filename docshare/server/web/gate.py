@@ -58,7 +58,10 @@ def back(name: str) -> Response:
 def _enter(name: str, find: Callable[[Runtime, str], Link], *, embed: bool) -> Response:
     link = None
     try:
-        _check_request()
+        _count_request()
+        if embed and not csrf.is_from_same_site():
+            return _reject_sandboxed(name, find(current_runtime(), name))
+        csrf.require_same_site()
         link = find(current_runtime(), name)
         return _submit(name, link, embed=embed)
     except Problem as problem:
@@ -66,8 +69,7 @@ def _enter(name: str, find: Callable[[Runtime, str], Link], *, embed: bool) -> R
         return problem_pages.render_problem_page(problem, link=link)
 
 
-def _check_request() -> None:
-    csrf.require_same_site()
+def _count_request() -> None:
     allowance = current_runtime().limits.hit(ENTRY_POLICY, address_key(client_address()), ENTRY_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
@@ -94,11 +96,21 @@ def _submit(name: str, link: Link, *, embed: bool) -> Response:
     return answer
 
 
+def _reject_sandboxed(name: str, link: Link) -> Response:
+    """Offer a new tab to the reader of a sandboxed frame. Its pages have no cookies and an origin of their own, so
+    their forms look like those of other sites."""
+    return _render_gate_again(name, link, RejectedForm(_build_cookie_problem()), embed=True)
+
+
+def _build_cookie_problem() -> Problem:
+    return Problem("forbidden", gate_page.COOKIES_BLOCKED, extra={"cornered": True})
+
+
 def _require_cookies(*, embed: bool) -> None:
     if viewer_cookie.is_accepted():
         return
     if embed:
-        raise Problem("forbidden", gate_page.COOKIES_BLOCKED, extra={"cornered": True})
+        raise _build_cookie_problem()
     detail = "Your browser blocks cookies for this site. Allow them and try again."
     raise Problem("forbidden", detail)
 

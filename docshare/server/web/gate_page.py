@@ -52,6 +52,7 @@ def render_gate(
         action=f"{'/embed' if embed else ''}/{name}/enter{preserve_query()}",
         base=f"/{link.public_id}",
         alone=f"/{link.public_id}{preserve_query()}",
+        address=f"{current_runtime().config.base_url}/{link.public_id}{preserve_query()}",
         prefix=FIELD_PREFIX,
         ticket=entry.issue_ticket(current_runtime()),
         embed=embed,

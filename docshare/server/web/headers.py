@@ -90,6 +90,13 @@ def allow_framing(response: Response) -> Response:
     return response
 
 
+def allow_other_origins(response: Response) -> Response:
+    """Allow pages of any origin to load ``response``; for files that are public and the same for everybody."""
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return response
+
+
 def allow_own_frames(response: Response) -> Response:
     """Allow ``response`` to frame pages of this server; for the owner's page with the preview."""
     response.headers["Content-Security-Policy"] = _WITH_OWN_FRAMES

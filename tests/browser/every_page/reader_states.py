@@ -148,8 +148,8 @@ VIEWER_STATES: dict[str, State] = {
     "viewer.flipbook": view("flipbook", turn_page, **FULL, viewerMode="flipbook"),
     "viewer.swipe": view("swipe", **FULL, viewerMode="swipe"),
     "viewer.magazine": view("magazine", turn_page, **FULL, viewerMode="magazine"),
-    "viewer.magazine with looks": view_with_looks(
-        "looks", background={"type": "gradient", "preset": "forest"}, cta=CTA | {"position": "bar"}
+    "viewer.gradient": view_with_looks(
+        "gradient", background={"type": "gradient", "preset": "forest"}, cta=CTA | {"position": "bar"}
     ),
     "viewer.zoomed": replace(view("plain", zoom_in), is_wide=True),
     "viewer.find": view("plain", find("Page", "1 of 12")),

@@ -213,6 +213,24 @@ def test_a_rejected_upload_shows_an_error(browser: Browser, owner_file_pages: Ow
         expect(page.get_by_role("button", name="Replace the document")).to_be_enabled()
 
 
+@pytest.mark.parametrize(
+    ("path", "action"), [("/replace", "Replace the document"), ("/assets", "Upload")], ids=["replace", "assets"]
+)
+def test_an_upload_after_the_session_ended_says_that_the_file_is_not_kept(
+    browser: Browser, owner_file_pages: OwnerFilePages, path: str, action: str
+) -> None:
+    with visitor(browser) as person:
+        person.context.add_cookies([{"name": COOKIE, "value": owner_file_pages.cookie, "url": owner_file_pages.url}])
+        page = person.page
+        page.goto(owner_file_pages.page_url(path))
+        page.locator("#file").set_input_files({"name": "a.pdf", "mimeType": "application/pdf", "buffer": simple_pdf()})
+        page.context.clear_cookies()
+        page.get_by_role("button", name=action, exact=True).click()
+        expect(page.get_by_role("alert")).to_have_text(
+            "You are no longer signed in. Load this page again, sign in, and choose the file again."
+        )
+
+
 @pytest.mark.parametrize(("choice", "left"), [("Remove them", 0), ("Keep them", 1)])
 def test_the_document_can_be_replaced_behind_its_link(
     browser: Browser, owner_file_pages: OwnerFilePages, choice: str, left: int
@@ -231,7 +249,7 @@ def test_the_document_can_be_replaced_behind_its_link(
 
 def test_the_link_can_be_copied(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
-        page.get_by_role("button", name="Copy the link").click()
+        page.get_by_role("button", name="Copy link").click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         assert page.evaluate("navigator.clipboard.readText()").endswith("/series-a")
 

@@ -8,7 +8,7 @@ from docshare.contract.scopes import SCOPES
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.oauth import devices
 from docshare.server.web import csrf, public, sign_in_return
-from docshare.server.web.owner.frame import SignedInOwner, find_owner, owner_form
+from docshare.server.web.owner.frame import SignedInOwner, find_owner, resumable_form
 
 _MAX_CODE_CHARS = 40  # characters of a typed code that are displayed again
 _APPROVE, _DENY = "approve", "deny"
@@ -31,8 +31,12 @@ def show() -> AnyResponse:
     return _render_page(owner, code=request.args.get("user_code", ""))
 
 
+def _refill(owner: SignedInOwner, problem: Problem) -> AnyResponse:
+    return _render_page(owner, code=request.form.get("user_code", ""), problem=problem)
+
+
 @blueprint.post("/device")
-@owner_form
+@resumable_form(_refill)
 def enter(owner: SignedInOwner) -> AnyResponse:
     """Show which program requests what, or store the decision. 404 for a code that is wrong, expired or used; 429 after
     too many wrong codes."""

@@ -30,6 +30,7 @@ from docshare.server.web.owner.frame import (
     owner_page,
     redirect_with_message,
     render_owner_page,
+    resumable_form,
 )
 
 blueprint = Blueprint("owner_webhooks", __name__)
@@ -85,8 +86,12 @@ def index(owner: SignedInOwner) -> AnyResponse:
     return _render_list(owner, typed={"fileUuid": request.args.get("file", "")})
 
 
+def _refill(owner: SignedInOwner, problem: Problem) -> AnyResponse:
+    return _render_list(owner, problem, typed=_read_body())
+
+
 @blueprint.post(_PATH)
-@owner_form
+@resumable_form(_refill)
 def create(owner: SignedInOwner) -> AnyResponse:
     """Create a webhook. Only this response shows its secret."""
     body = _read_body()

@@ -18,7 +18,13 @@ from docshare.server.web.owner.file.file_page import (
     render_file_page,
 )
 from docshare.server.web.owner.form_errors import locate_errors
-from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
+from docshare.server.web.owner.frame import (
+    SignedInOwner,
+    owner_form,
+    owner_page,
+    redirect_with_message,
+    resumable_form,
+)
 
 _SIDES = ("x", "y", "width", "height")
 _MAX_DIGITS = 5  # digits
@@ -35,8 +41,13 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
     return _render_page(owner, find_owned_file(owner, name), request.args.get("page", ""))
 
 
+def _refill(owner: SignedInOwner, problem: Problem, name: str) -> AnyResponse:
+    sent = read_form()
+    return _render_page(owner, find_owned_file(owner, name), sent.get("page", ""), problem, sent)
+
+
 @blueprint.post("/files/<name>/hotspots")
-@owner_form
+@resumable_form(_refill)
 def create(owner: SignedInOwner, name: str) -> AnyResponse:
     """Create a hotspot; the four numbers are percentages of the page."""
     owned, sent = find_owned_file(owner, name), read_form()

@@ -20,7 +20,7 @@ from docshare.server.web.owner.file.file_page import (
     required_tier,
 )
 from docshare.server.web.owner.form_errors import locate_errors
-from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
+from docshare.server.web.owner.frame import SignedInOwner, owner_page, redirect_with_message, resumable_form
 
 blueprint = Blueprint("owner_file_invites", __name__)
 
@@ -34,8 +34,12 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
     return _render_page(owner, find_owned_file(owner, name))
 
 
+def _refill(owner: SignedInOwner, problem: Problem, name: str) -> AnyResponse:
+    return _render_page(owner, find_owned_file(owner, name), problem, read_form())
+
+
 @blueprint.post("/files/<name>/invites")
-@owner_form
+@resumable_form(_refill)
 def create(owner: SignedInOwner, name: str) -> AnyResponse:
     """Invite one address; an address that was invited before keeps its link."""
     owned, sent = find_owned_file(owner, name), read_form()

@@ -23,7 +23,13 @@ from docshare.server.web.owner.file.file_page import (
     required_tier,
 )
 from docshare.server.web.owner.form_errors import locate_errors
-from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message
+from docshare.server.web.owner.frame import (
+    SignedInOwner,
+    owner_form,
+    owner_page,
+    redirect_with_message,
+    resumable_form,
+)
 
 _DOWNLOAD_CHOICES = {"yes": True, "no": False}
 _RANGE_CHOICES = ("all", "some")
@@ -43,8 +49,12 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
     return _render_page(owner, find_owned_file(owner, name))
 
 
+def _refill_new(owner: SignedInOwner, problem: Problem, name: str) -> AnyResponse:
+    return _render_page(owner, find_owned_file(owner, name), problem, read_form())
+
+
 @blueprint.post("/files/<name>/links")
-@owner_form
+@resumable_form(_refill_new)
 def create(owner: SignedInOwner, name: str) -> AnyResponse:
     """Create a link for each line of ``labels``, or one link without a label if there are none."""
     owned, sent = find_owned_file(owner, name), read_form()
@@ -71,8 +81,13 @@ def show_one(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
     return _render_variant_page(owner, owned, _find_variant(owner, owned, variant))
 
 
+def _refill_one(owner: SignedInOwner, problem: Problem, name: str, variant: str) -> AnyResponse:
+    owned = find_owned_file(owner, name)
+    return _render_variant_page(owner, owned, _find_variant(owner, owned, variant), problem, read_form())
+
+
 @blueprint.post("/files/<name>/links/<variant>")
-@owner_form
+@resumable_form(_refill_one)
 def change(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
     """Update the label and the overrides of one link."""
     owned, sent = find_owned_file(owner, name), read_form()

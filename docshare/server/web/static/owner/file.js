@@ -3,6 +3,8 @@
 import { send } from "../sending.js";
 
 const SAID_MS = 1600;
+// The browser does not keep a chosen file while it loads another page.
+const SIGNED_OUT = "You are no longer signed in. Load this page again, sign in, and choose the file again.";
 
 /** @param {HTMLButtonElement} button */
 function copies(button) {
@@ -91,7 +93,7 @@ function uploads(form) {
       clearInterval(clock);
       sending.hidden = true;
       button.disabled = false;
-      showError(failure.status === 401 ? "You are no longer signed in. Load this page again." : failure.message);
+      showError(failure.status === 401 ? SIGNED_OUT : failure.message);
     }
   });
   form.querySelector("[data-cancel]").addEventListener("click", () => cancel());

@@ -60,7 +60,7 @@ async function start(upload) {
   try {
     finish(upload, await sending.answer);
   } catch (failure) {
-    if (failure.status === 401) fail(upload, "You are no longer signed in. Load this page again, and sign in.");
+    if (failure.status === 401) fail(upload, "You are no longer signed in. Load this page again, sign in, and choose the file again.");
     else if (failure.message) fail(upload, failure.message);
     else leave(upload);
   }

@@ -3,6 +3,7 @@
 import { send } from "../sending.js";
 
 const TYPING_MS = 350;
+const SIGNED_OUT = "You are no longer signed in. Save to sign in without losing your changes, and choose the image again.";
 /** The sizes of the pretended window; a phone is cut where the preview is not high enough. */
 const WINDOWS = { desktop: { width: 1280, low: 0, high: Infinity }, phone: { width: 390, low: 500, high: 780 } };
 
@@ -11,10 +12,13 @@ const panel = document.querySelector(".looks-preview");
 const control = (name) => form.elements[name];
 const csrf = form.elements.csrf.value;
 
-/** Show only the fields that have an effect. */
+/** Show only the fields that have an effect, and those that have to be corrected. */
 function showFields() {
   for (const field of form.querySelectorAll("[data-when]")) {
-    field.hidden = !field.dataset.is.split(" ").includes(control(field.dataset.when).value);
+    const { when, is } = field.dataset;
+    const { value } = control(when);
+    const hasEffect = is ? is.split(" ").includes(value) : value.trim();
+    field.hidden = !hasEffect && !field.querySelector(".field-error");
   }
   for (const section of form.querySelectorAll("section")) {
     section.hidden = !section.querySelector("[data-field]:not([hidden])");
@@ -39,6 +43,7 @@ function showErrors(errors) {
     input.setAttribute("aria-invalid", "true");
     input.setAttribute("aria-describedby", `${words.id} ${input.getAttribute("aria-describedby") ?? ""}`.trim());
   }
+  showFields();
 }
 
 class Preview {
@@ -213,7 +218,7 @@ function uploads(place) {
       words.textContent = "Uploaded. Save to show it to readers.";
       useImage(kind, assetId);
     } catch (failure) {
-      words.textContent = failure.status === 401 ? "You are no longer signed in. Load this page again." : failure.message;
+      words.textContent = failure.status === 401 ? SIGNED_OUT : failure.message;
     }
     bar.hidden = true;
     input.value = "";
