@@ -94,7 +94,7 @@ def test_a_numbered_parameter_can_be_used_several_times() -> None:
 
 
 def test_names_are_sorted_alike_in_both_databases(sqlite: Store, postgresql: PostgresqlStore) -> None:
-    """Whatever the locale of a PostgreSQL database is."""
+    """The locale of a PostgreSQL database has no effect."""
     names = ["Zebra", "Ähre", "a b", "apfel", "äpfel", "A-c", "Ab", "österreich", "Öl", "zebu"]
     statement = "SELECT name FROM sorted ORDER BY NOCASE(name), name"
     found = []
