@@ -30,6 +30,8 @@ _KNOWN = {f"DOCSHARE_{key.upper()}" for key in OPTIONS} | {
     "DOCSHARE_TOKEN",
 }
 
+_CONTAINERFILE = topics.load_sample("Containerfile").splitlines()
+
 
 @pytest.mark.parametrize("name", [name for names in topics.SAMPLES.values() for name in names])
 def test_every_variable_in_a_sample_file_is_a_known_option(name: str) -> None:
@@ -120,7 +122,7 @@ def test_the_compose_file_sets_up_everything_that_the_server_needs() -> None:
 
 
 def test_the_image_runs_as_an_unprivileged_user_and_reads_its_settings_from_variables() -> None:
-    lines = topics.load_sample("Containerfile").splitlines()
+    lines = _CONTAINERFILE
     words = [line.partition(" ")[0] for line in lines if re.match("[A-Z]+ ", line)]
     assert words[0] == "FROM"
     assert set(words) <= {"FROM", "RUN", "COPY", "USER", "VOLUME", "ENV", "EXPOSE", "HEALTHCHECK", "CMD"}
@@ -129,32 +131,54 @@ def test_the_image_runs_as_an_unprivileged_user_and_reads_its_settings_from_vari
     assert "ENV DOCSHARE_HOST=0.0.0.0 DOCSHARE_PORT=8787 DOCSHARE_DATA_DIR=/data" in lines
 
 
+def copy_into_image(checkout: Path, folder: Path) -> None:
+    """Copy what the image copies from a checkout of the repository below ``/src``."""
+    for *sources, target in (words[1:] for words in map(str.split, _CONTAINERFILE) if words[:1] == ["COPY"]):
+        for source in sources:
+            assert target.startswith("/src/"), target
+            place = folder / target.removeprefix("/src/")
+            if (checkout / source).is_dir():
+                shutil.copytree(checkout / source, place, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                place.mkdir(parents=True, exist_ok=True)
+                shutil.copy(checkout / source, place)
+
+
+def test_the_image_has_no_secrets_that_lie_in_the_checkout(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    shutil.copytree(ROOT, checkout, ignore=shutil.ignore_patterns("tests", ".*", "__pycache__"))
+    for secret in (".env", "secret.key"):
+        (checkout / secret).write_text("CHANGE-ME")
+    copy_into_image(checkout, tmp_path / "src")
+    assert {".env", "secret.key"} & {path.name for path in (tmp_path / "src").rglob("*")} == set()
+
+
 def test_the_image_installs_the_program_with_the_packages_of_a_cluster(tmp_path: Path) -> None:
     """Without a network: the command of the image, but for the dependencies, which the tests have already."""
-    text = topics.load_sample("Containerfile")
-    line = re.search(r"^RUN (pip install .*) && rm -rf /src$", text, re.MULTILINE)
-    assert line is not None
-    assert "COPY . /src" in text
-    program, *words = shlex.split(line[1].replace("/src", str(ROOT)))
-    offline = ["--no-deps", "--no-build-isolation", "--no-index", "--target", str(tmp_path)]
+    line = next(line for line in _CONTAINERFILE if line.startswith("RUN pip install"))
+    command_line = line.removeprefix("RUN ").removesuffix(" && rm -rf /src")
+    source, target = tmp_path / "src", tmp_path / "installed"
+    copy_into_image(ROOT, source)
+    program, *words = shlex.split(command_line.replace("/src", str(source)))
+    offline = ["--no-deps", "--no-build-isolation", "--no-index", "--target", str(target)]
     command = [sys.executable, "-m", program, *words, *offline, "--disable-pip-version-check"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, "does not provide the extra" in done.stderr) == (0, False), done.stderr
-    installed = {"PYTHONPATH": str(tmp_path), "PYTHONSAFEPATH": "1", "PATH": ""}
+    installed = {"PYTHONPATH": str(target), "PYTHONSAFEPATH": "1", "PATH": ""}
     shown = subprocess.run(
-        [sys.executable, tmp_path / "bin/docshare", "--version"],
+        [sys.executable, target / "bin/docshare", "--version"],
         capture_output=True, text=True, env=installed, cwd=tmp_path, timeout=60,
     )  # fmt: skip
     assert (shown.returncode, __version__ in shown.stdout) == (0, True), shown.stderr
 
 
 def test_the_health_check_of_the_image_asks_the_server(tmp_path: Path) -> None:
-    words = re.search(r"^ +CMD (\[.*\])$", topics.load_sample("Containerfile"), re.MULTILINE)
+    words = re.search(r"^ +CMD (\[.*\])$", "\n".join(_CONTAINERFILE), re.MULTILINE)
     assert words is not None
     program, option, code = json.loads(words[1])
     assert (program, option) == ("python", "-c")
-    with run_server(tmp_path) as server:
-        checked = code.replace("http://127.0.0.1:8787", server.url)
+    with run_server(tmp_path, DOCSHARE_BASE_URL="https://docs.example.com") as server:
+        checked = code.replace("http://127.0.0.1:8787", server.process_url)
         assert subprocess.run([sys.executable, option, checked], capture_output=True, timeout=30).returncode == 0
     assert subprocess.run([sys.executable, option, checked], capture_output=True, timeout=30).returncode == 1
 

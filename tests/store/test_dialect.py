@@ -91,3 +91,19 @@ def test_a_numbered_parameter_can_be_used_several_times() -> None:
     spelled = spell_postgresql("UPDATE t SET a = ?2, b = ?1 WHERE c = ?1")
     assert spelled.text == "UPDATE t SET a = %s, b = %s WHERE c = %s"
     assert spelled.arrange(("x", "y")) == ("y", "x", "x")
+
+
+def test_names_are_sorted_alike_in_both_databases(sqlite: Store, postgresql: PostgresqlStore) -> None:
+    """The locale of a PostgreSQL database has no effect."""
+    names = ["Zebra", "Ähre", "a b", "apfel", "äpfel", "A-c", "Ab", "österreich", "Öl", "zebu"]
+    statement = "SELECT name FROM sorted ORDER BY NOCASE(name), name"
+    found = []
+    for store, kind in ((sqlite, "TEXT"), (postgresql, 'TEXT COLLATE "de-x-icu"')):
+        with store.write():
+            store.engine.execute_sql(f"CREATE TEMPORARY TABLE sorted (name {kind})")
+            for name in names:
+                store.execute("INSERT INTO sorted (name) VALUES (?)", (name,))
+            found.append([name for (name,) in store.fetch_all(statement)])
+            store.engine.execute_sql("DROP TABLE sorted")
+    assert found[0] == ["a b", "A-c", "Ab", "apfel", "Zebra", "zebu", "Ähre", "Öl", "äpfel", "österreich"]
+    assert found[1] == found[0]

@@ -26,6 +26,8 @@ from tests.support.polling import wait_until
 from tests.support.ports import find_free_port
 
 ACCESS_KEY, SECRET_KEY = "test:tester", "testing"
+GUEST = {"AWS_ACCESS_KEY_ID": "test:guest", "AWS_SECRET_ACCESS_KEY": "visiting"}
+"""Credentials of a user who may do only what ``set_guest_rights`` allows."""
 REGION = "us-east-1"
 _KINDS = ("account", "container", "object")
 _MEMORY = Path("/dev/shm")
@@ -70,6 +72,7 @@ use = egg:swift#s3api
 [filter:tempauth]
 use = egg:swift#tempauth
 user_test_tester = testing .admin
+user_test_guest = visiting
 [filter:bulk]
 use = egg:swift#bulk
 [filter:slo]
@@ -105,6 +108,19 @@ class ObjectStore:
         name = f"bucket{next(_numbers)}-{os.getpid()}"
         self._request("PUT", f"/v1/AUTH_test/{name}", self._sign_in())  # obstore creates no buckets
         return name
+
+    def set_guest_rights(self, bucket: str, *, may_write: bool) -> None:
+        """Allow the user of ``GUEST`` to read the bucket, and to change it if ``may_write``."""
+        guest = GUEST["AWS_ACCESS_KEY_ID"]
+        rights = {"X-Container-Read": f"{guest},.rlistings", "X-Container-Write": guest if may_write else ""}
+        self._request("POST", f"/v1/AUTH_test/{bucket}", self._sign_in() | rights)
+
+    def delete_bucket(self, bucket: str) -> None:
+        """Delete a bucket with its objects."""
+        client = self.open_bucket(bucket)
+        for key in self.list_keys(bucket):
+            client.delete(key)
+        self._request("DELETE", f"/v1/AUTH_test/{bucket}", self._sign_in())
 
     def _request(self, method: str, path: str, headers: dict[str, str]) -> dict[str, str]:
         connection = http.client.HTTPConnection("127.0.0.1", self.ports["proxy"], timeout=20)

@@ -11,7 +11,7 @@ these standard forms, which each engine spells in its own way:
 - ``JSON_REMOVE(column, '$.a.b', ...)``: a JSON column without these fields
 - ``JSON_ARRAYAGG(JSON_ARRAY(a, b) ORDER BY c)``: the rows as a JSON text
 - ``IN (JSON_NUMBERS(?))`` and ``IN (JSON_TEXTS(?))``: membership in a JSON array that is a parameter or a column
-- ``NOCASE(column)``: for sorting without regard to case
+- ``NOCASE(column)``: for sorting by characters, without regard to the case of ASCII letters
 - ``NOINDEX(column)``: the column, which SQLite must not look up in an index
 - ``FIRST JOIN``: a join whose left side SQLite must read first
 - ``FOR UPDATE OF table`` at the end: lock the rows, which the lock of all writes does on SQLite
@@ -92,7 +92,7 @@ _POSTGRESQL_RULES: tuple[_Rule, ...] = (
         r"SELECT value::bigint FROM jsonb_array_elements_text(\1::jsonb) t(value)",
     ),
     (re.compile(r"\bJSON_TEXTS\((\?|[\w.]+)\)"), r"SELECT value FROM jsonb_array_elements_text(\1::jsonb) t(value)"),
-    (re.compile(rf"\bNOCASE\({_ARGUMENT}\)"), r"lower(\1)"),
+    (re.compile(rf"\bNOCASE\({_ARGUMENT}\)"), r'lower(\1 COLLATE "C")'),
     (re.compile(rf"\bNOINDEX\({_ARGUMENT}\)"), r"\1"),
     (re.compile(r"\bFIRST JOIN\b"), "JOIN"),
 )

@@ -27,7 +27,7 @@ class SequenceField(AutoField):
 
 
 class NocaseField(TextField):
-    """A text that is compared and unique without regard to the case of ASCII letters."""
+    """A text that is compared and unique without regard to case: of ASCII letters in SQLite, of all in PostgreSQL."""
 
     def ddl(self, ctx: Context) -> NodeList:
         """Return the definition of the column."""
