@@ -24,6 +24,19 @@ IN_BAR = [
 IN_MENU = ["#print", "#fullscreen", "#visit-open"]
 TITLE = "() => [document.querySelector('.bar h1').clientWidth, document.querySelector('.bar h1').scrollWidth]"
 
+ENDS_OF_TITLE = """() => {
+  const title = document.querySelector(".bar h1");
+  const text = document.createTreeWalker(title, NodeFilter.SHOW_TEXT).nextNode();
+  const place = (at) => {
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    return range.getBoundingClientRect().left;
+  };
+  const box = title.getBoundingClientRect();
+  return [place(0), place(text.length - 5), box.left, box.right];
+}"""
+
 
 def list_tools(page: Page, parent: str) -> list[str]:
     """Return the names of the visible tools in ``parent``, from left to right."""
@@ -104,3 +117,15 @@ def test_tools_return_from_the_menu_to_their_places(open_reader: OpenReader, fee
         page.set_viewport_size({"width": width, "height": 720})
         expect(page.get_by_role("button", name="More tools")).to_be_visible(visible=width == 300)
     assert list_tools(page, ".bar-tools") == before
+
+
+def test_a_title_that_is_read_from_right_to_left_is_cut_off_at_its_end(
+    open_reader: OpenReader, feedback_server: ServerProcess
+) -> None:
+    document = FeedbackDocument(feedback_server, filename="التقرير السنوي عن أعمال الشركة في المنطقة الشمالية.pdf")
+    page = open_reader(**PHONE_OPTIONS).open(document.url)
+    first, last, left, right = page.evaluate(ENDS_OF_TITLE)
+    assert left <= first <= right
+    assert last < left
+    assert page.evaluate(TITLE)[0] >= 80
+    assert is_within_window(page)
