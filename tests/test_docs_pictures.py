@@ -43,6 +43,7 @@ def test_a_recording_shows_its_commands_and_has_no_external_references(name: str
     for command in RECORDED[name]:
         assert command in shown
         check_command(command)
+    assert "warning" not in shown
     assert not re.search(r"url\((?!#)|href|@import|<image", svg)
 
 

@@ -17,6 +17,7 @@ class TileGrid(NamedTuple):
 
     ``side`` of a tile in pixels; ``levels`` in percent, where a page has 96 pixels per inch at 100; ``longest`` side of
     a page in pixels at the first level, to which larger pages are scaled down (at the other levels in proportion).
+    They include 100, 200 and 400 % on a screen with one or two pixels for each CSS pixel, and 400 % with three.
     """
 
     side: int
@@ -24,7 +25,7 @@ class TileGrid(NamedTuple):
     longest: int
 
 
-TILES = TileGrid(side=1024, levels=(400, 800), longest=16_000)
+TILES = TileGrid(side=1024, levels=(100, 200, 400, 800, 1200), longest=4_000)
 
 
 class ViewerField:

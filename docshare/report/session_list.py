@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from docshare.report import people, periods
+from docshare.report import overview, people, periods
 from docshare.report.periods import ReportPeriod
 from docshare.report.values import Row, clean_text, list_objects, read_number, read_object
 
@@ -38,6 +38,7 @@ def build_list_context(material: SessionListInput) -> dict[str, Any]:
     """Return the variables of ``sessions.html``."""
     file, period = people.read_file_facts(material.report), material.period
     query = f"?{period.query}" if period else ""
+    uncounted = overview.describe_uncounted(material.report)  # of all time
     return {
         "name": clean_text(read_object(material.report.get("file")).get("originalName")) or "Document",
         "sessions": [people.build_session(row, file, material.address) for row in material.rows],
@@ -50,6 +51,8 @@ def build_list_context(material: SessionListInput) -> dict[str, Any]:
         "csv": material.csv,
         "older": material.older,
         "newest": material.newest,
+        "uncounted": "" if period else uncounted,
+        "reasons": f"{material.report_address}{query}#uncounted-heading" if uncounted else "",
     }
 
 

@@ -8,7 +8,7 @@ import secrets
 import string
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -40,6 +40,13 @@ if TYPE_CHECKING:
     from docshare.server.outbound.shared_memory import SharedMemory
 
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+
+COSTLY_PREFIX = "costly "
+"""The start of those keys of ``Runtime.text_slots`` that are owners of costly documents."""
+
+
+def _is_costly_key(who: Hashable) -> bool:
+    return str(who).startswith(COSTLY_PREFIX)
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ class Runtime:
     key_uses: dict[str, int] = field(default_factory=dict)
     probes: Probes = field(default_factory=Probes)
     untrusted_proxies: UntrustedProxies = field(default_factory=UntrustedProxies)
-    text_slots: FairSlots = field(default_factory=partial(FairSlots, 4, 12))
+    text_slots: FairSlots = field(default_factory=partial(FairSlots, 4, 12, _is_costly_key))
     heartbeats: dict[str, int] = field(default_factory=dict)
     confinement: ConfinementProbe = field(default_factory=ConfinementProbe)
     requests: Durations = field(default_factory=Durations)

@@ -34,8 +34,8 @@ LANGUAGES: dict[str, tuple[Words, Sequence[str], Sequence[str]]] = {
 """Name -> texts of people, windows, and looks."""
 MAX_HEIGHT = 2.2  # of a picture, in windows
 _PREPARE = """async () => {
-  // It sticks to the window, and would be in the middle of a picture of the whole page.
-  for (const row of document.querySelectorAll(".save")) row.style.position = "static";
+  // They stick to the window, and would be somewhere in a picture of the whole page.
+  for (const row of document.querySelectorAll(".save, .looks-preview")) row.style.position = "static";
   for (const image of document.images) image.loading = "eager";
   await Promise.allSettled([...document.images].map((image) => image.decode()));
 }"""

@@ -26,5 +26,9 @@ def test_the_pages_fit_and_have_no_serious_violation(
                 person.page.get_by_text("Times are in").or_(person.page.get_by_text("All times are UTC")).count() == 1
             )
             assert is_within_window(person.page), key
+            first, last = (person.page.locator(f"[name={end}]").bounding_box() for end in ("from", "to"))
+            assert first is not None
+            assert last is not None
+            assert first["y"] == last["y"], key
             assert find_violations(person.page) == []
         assert person.complaints == []

@@ -11,12 +11,14 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf import derived_files
+from docshare.server.pdf import pages as page_store
 from docshare.server.pdf.answers import PageText
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.failures import PageFailures
 from docshare.server.pdf.keys import DerivedKey
 from docshare.server.pdf.pages import PageStore
+from docshare.server.rules.finding import UNREAD_PAGE, parse_block
 from tests.support import pdfs
 from tests.support.hostile_pdfs import paced_pages
 from tests.support.polling import wait_until
@@ -122,6 +124,21 @@ def test_text_is_extracted_once_as_json(store: PageStore, counting_engine: Count
     assert (document["width"], document["height"]) == (612, 792)
     assert document["boxes"][1][4:] == ["or mail team@example.org"]
     assert document["links"][1][4] == {"page": 3}
+
+
+def test_pages_that_take_long_to_read_end_the_reading_of_a_block(
+    store: PageStore, counting_engine: CountingEngine, write_file: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+
+    def read_one(path: Path, first: int, last: int, tenant: Tenant | None = None) -> list[str]:
+        now[0] += 2.0
+        return [f"page {first}"]
+
+    monkeypatch.setattr(counting_engine, "texts", read_one)
+    monkeypatch.setattr(page_store.time, "monotonic", lambda: now[0])
+    block = parse_block(store.texts(FILE, 1, write_file(pdfs.simple_pdf(1)), 1, 64).read_bytes())
+    assert block.texts == ["page 1", "page 2", "page 3"] + [UNREAD_PAGE] * 61
 
 
 def test_no_other_width_is_made(store: PageStore, write_file: Put) -> None:

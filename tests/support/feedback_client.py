@@ -11,6 +11,8 @@ from werkzeug.test import TestResponse
 
 from tests.support.cast import World
 from tests.support.gate_client import set_trial_cookies
+from tests.support.owner import put_settings
+from tests.support.rows import count_rows
 
 _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 RECT = {"x": 0.1, "y": 0.2, "width": 0.3, "height": 0.4}
@@ -21,6 +23,8 @@ ALL_FEEDBACK_SETTINGS = {
     "annotationsEnabled": True,
     "askReceipt": True,
 }
+CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
+_TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "taps", "activity_rows")
 FEEDBACK_WRITES: tuple[tuple[str, str, dict[str, Any] | None], ...] = (
     ("POST", "notes", {"author": "Ann", "body": "A typo"}),
     ("DELETE", "notes/00000000-0000-4000-8000-000000000000", None),
@@ -102,3 +106,15 @@ def list_activity(world: World) -> list[tuple[str, dict[str, Any]]]:
         (event, json.loads(data))
         for event, data in world.rt.db.fetch_all("SELECT event, data FROM activity_rows ORDER BY id")
     ]
+
+
+def upload_with_feedback(world: World) -> dict[str, Any]:
+    """Upload a document of three pages with all feedback enabled, and return it."""
+    made = world.pia.upload()
+    put_settings(world, made, **ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
+    return made
+
+
+def count_feedback_rows(world: World) -> dict[str, int]:
+    """Return the number of rows in each table of feedback that is not empty."""
+    return {table: found for table in _TABLES if (found := count_rows(world, table))}

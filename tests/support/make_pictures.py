@@ -74,6 +74,16 @@ _BROWSERS = (
 _REFERRERS = (None, None, None, "https://docs.example.com/", "https://mail.example.org/", "https://www.linkedin.com/")
 _SECONDS_BY_PAGE = (9, 14, 21, 12, 38, 17, 8, 11)  # how long an ordinary reader reads each page of the tour
 _RECIPIENTS = ("Ann Lee", "Bob Ray", "Chi Wen")
+# The other documents of the library: name, title and color of the cover, number of readers of four days.
+_OTHERS = (
+    ("Offer Northwind.pdf", "Offer for Northwind", "#0f4c3a", 3),
+    ("Annual report 2026.pdf", "Annual report 2026", "#7a1f3d", 5),
+    ("Onboarding handbook.pdf", "Onboarding handbook", "#3a3f8f", 1),
+    ("Price list autumn.pdf", "Prices, autumn 2026", "#a1551b", 2),
+)
+_COVER = """<style>@page {{ margin: 0; size: 297mm 167mm }} body {{ margin: 0; font: 700 15mm "Liberation Sans" }}
+section {{ box-sizing: border-box; height: 167mm; padding: 55mm 24mm; background: {color}; color: white;
+  break-after: page }} section + section {{ background: white; color: {color} }}</style>"""
 
 
 def main() -> None:
@@ -82,10 +92,11 @@ def main() -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = launch(playwright)
         _draw_two_commands(browser, Path(folder) / "live")
-        with _serve_four_weeks(Path(folder) / "weeks") as (world, made, url):
+        others = [_make_document(browser, title, color) for _, title, color, _ in _OTHERS]
+        with _serve_four_weeks(Path(folder) / "weeks", others) as (world, made, url):
             _draw_readership(world, url, Path(folder) / "shell")
+            _draw_owner_pages(browser, world, made, url)  # first: the readers of the viewer name addresses of a proxy
             _draw_viewer(browser, f"{url}/{made['shortId']}")
-            _draw_report(browser, world, made, url)
         browser.close()
 
 
@@ -94,7 +105,8 @@ def main() -> None:
 
 def _draw_two_commands(browser: Browser, folder: Path) -> None:
     """Draw ``docshare serve --demo``, a reader who reads up to page 3, and the output of both terminals."""
-    env = _make_env(folder)
+    # The reader's browser names an address, which would otherwise be reported as that of an unknown proxy.
+    env = _make_env(folder) | {"DOCSHARE_TRUSTED_PROXIES": "127.0.0.1/32"}
     serve, wait = RECORDED["terminal.svg"]
     with Terminal([*COMMAND, *serve.split()[1:], "--port", "0"], env, columns=COLUMNS) as server:
         server.wait_for_text("following view")
@@ -143,6 +155,7 @@ def _draw_readership(world: World, url: str, folder: Path) -> None:
 def _make_env(folder: Path) -> dict[str, str]:
     folder.mkdir(parents=True, exist_ok=True)
     env = make_env(folder) | {"TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LANG": "C.UTF-8", "TZ": "UTC"}
+    env["DOCSHARE_PAGER"] = "cat"  # the whole report is in the picture
     return {key: value for key, value in env.items() if key not in ("NO_COLOR", "CI")}
 
 
@@ -180,10 +193,21 @@ def _list_final_lines(shown: str) -> Iterator[str]:
 # --- four weeks of readers ----------------------------------------------------------------------------------------
 
 
+def _make_document(browser: Browser, title: str, color: str) -> bytes:
+    """Return a document of eight pages with a cover."""
+    page = browser.new_page()
+    sections = "".join(f"<section>{text}</section>" for text in (title, *map(str, range(2, 9))))
+    page.set_content(_COVER.format(color=color) + sections)
+    content = page.pdf(print_background=True, prefer_css_page_size=True)
+    page.close()
+    return content
+
+
 @contextmanager
-def _serve_four_weeks(folder: Path) -> Iterator[tuple[World, dict[str, Any], str]]:
-    """Yield a server with the tour and four weeks of readership."""
+def _serve_four_weeks(folder: Path, others: list[bytes]) -> Iterator[tuple[World, dict[str, Any], str]]:
+    """Yield a server with the tour and the documents ``others`` of ``_OTHERS``, and four weeks of readership."""
     clock, engine, chance = RunningClock(), PdfEngine(workers=1), random.Random(11)
+    others_chance = random.Random(5)
     runtime = make_runtime(folder, clock, engine, rate_limit=100_000, address_limit=100_000)
     world = make_world(replace(runtime, locate=_look_up_country), clock)
     made = world.pia.upload(TOUR.read_bytes(), name=TOUR.name)
@@ -192,11 +216,18 @@ def _serve_four_weeks(folder: Path) -> Iterator[tuple[World, dict[str, Any], str
     links = [made["shortId"]] * 7 + [
         world.pia.post(path, json={"label": label}).get_json()["shortId"] for label in _RECIPIENTS
     ]
+    other_links = [
+        link
+        for content, (name, _, _, readers) in zip(others, _OTHERS, strict=True)
+        for link in [world.pia.upload(content, name=name)["shortId"]] * readers
+    ]
     for day in range(28):
         busy = 0 if day % 7 in (5, 6) else 2 + day // 5
         for _ in range(chance.randint(busy, busy + 3)):
             _simulate_reader(world, chance.choice(links), chance)
             world.clock.advance(minutes=chance.randint(20, 100))
+        for _ in range(busy // 2):
+            _simulate_reader(world, others_chance.choice(other_links), others_chance)
         world.clock.advance(hours=24 - (world.clock.now // 3_600_000 + 16) % 24, minutes=chance.randint(0, 50))
     world.clock.advance(minutes=6)
     viewing.end_due_sessions(world.rt)
@@ -239,25 +270,37 @@ def _draw_viewer(browser: Browser, link: str) -> None:
         _save_screenshot(page, "viewer.png")
 
 
-def _draw_report(browser: Browser, world: World, made: Mapping[str, Any], url: str) -> None:
+def _draw_owner_pages(browser: Browser, world: World, made: Mapping[str, Any], url: str) -> None:
+    """Draw the top of the report, its strip of pages with the sessions below, and the library."""
     cookie = sign_in_browser(world, world.pia).get_cookie("docshare_session")
     assert cookie is not None
-    context = browser.new_context(**desktop_options() | {"viewport": {"width": 1280, "height": 1345}})
+    context = browser.new_context(**desktop_options() | {"viewport": {"width": 1280, "height": 1445}})
     context.add_cookies([{"name": "docshare_session", "value": cookie.value, "url": url}])
     page = context.new_page()
-    answer = page.goto(f"{url}/readership/{made['uuid']}")
+    _open_page(page, f"{url}/readership/{made['uuid']}")
+    _save_screenshot(page, "report.png")
+    box = page.locator("#pages").bounding_box()
+    assert box is not None
+    clip = {"x": 0, "y": box["y"] - 40, "width": 1280, "height": 1096}
+    _save_screenshot(page, "pages.png", full_page=True, clip=clip)
+    _open_page(page, f"{url}/files")
+    _save_screenshot(page, "library.png", clip={"x": 0, "y": 0, "width": 1280, "height": 1112})
+    context.close()
+
+
+def _open_page(page: Page, address: str) -> None:
+    """Go to ``address`` and wait until all images are loaded."""
+    answer = page.goto(address)
     assert answer is not None
     assert answer.ok
     page.evaluate("document.querySelectorAll('img').forEach((image) => { image.loading = 'eager'; })")
     page.evaluate("Promise.all([...document.images].map((image) => image.decode()))")
-    _save_screenshot(page, "report.png")
-    context.close()
 
 
-def _save_screenshot(page: Page, name: str) -> None:
-    """Save a screenshot with maximum compression."""
-    shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    shot.save(PICTURES / name, optimize=True)
+def _save_screenshot(page: Page, name: str, **options: Any) -> None:
+    """Save a screenshot with a palette, which takes a third of the bytes."""
+    shot = Image.open(io.BytesIO(page.screenshot(**options))).convert("RGB")
+    shot.quantize(256, kmeans=4, dither=Image.Dither.NONE).save(PICTURES / name, optimize=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""A page that shows the first page of a PDF with pdf.js, from a server with byte ranges and compressed scripts.
+"""Pages that show the first page of a PDF with pdf.js, from a server with byte ranges and compressed scripts.
 
-It is as small as a viewer with pdf.js can be: one canvas, without a toolbar, a text layer, or fonts.
+They are as small as a viewer with pdf.js can be: one canvas, without a toolbar, a text layer, or fonts.
 """
 
 import gzip
@@ -27,6 +27,21 @@ const viewport = page.getViewport({ scale: (innerWidth * devicePixelRatio) / pag
 await page.render({ canvas, viewport }).promise;
 window.firstShownAt = performance.now();
 </script>"""
+# A part of the page: the address has "scale" in screen pixels per point, and the part in screen pixels.
+_PART = b"""<!doctype html><meta name="viewport" content="width=device-width"><style>body { margin: 0 }</style>
+<canvas style="display: block"></canvas>
+<script type="module">
+import { getDocument, GlobalWorkerOptions } from "./pdf.min.mjs";
+GlobalWorkerOptions.workerSrc = "./pdf.worker.min.mjs";
+const part = Object.fromEntries([...new URLSearchParams(location.search)].map(([key, value]) => [key, Number(value)]));
+const page = await (await getDocument("report.pdf").promise).getPage(1);
+const canvas = document.querySelector("canvas");
+const viewport = page.getViewport({ scale: part.scale, offsetX: -part.left, offsetY: -part.top });
+[canvas.width, canvas.height] = [part.width, part.height];
+canvas.style.width = `${part.width / devicePixelRatio}px`;
+await page.render({ canvas, viewport }).promise;
+window.firstShownAt = performance.now();
+</script>"""
 _RANGE = re.compile(r"bytes=(\d+)-(\d*)")
 
 
@@ -47,7 +62,10 @@ def fetch_pdfjs(folder: Path) -> Path | None:
 
 @contextmanager
 def serve_pdfjs(scripts: Path, pdf: bytes) -> Iterator[str]:
-    """Yield the address of the page; it sets ``window.firstShownAt`` once the first page of ``pdf`` is drawn."""
+    """Yield the address of the page; it sets ``window.firstShownAt`` once the first page of ``pdf`` is drawn.
+
+    With ``part?scale=&left=&top=&width=&height=`` after it, it is that of a page that draws only a part.
+    """
     packed = {f"/{path.name}": gzip.compress(path.read_bytes()) for path in scripts.glob("*.min.mjs")}
 
     class Host(BaseHTTPRequestHandler):
@@ -56,6 +74,8 @@ def serve_pdfjs(scripts: Path, pdf: bytes) -> Iterator[str]:
         def do_GET(self) -> None:
             if self.path == "/":
                 self._send(200, _PAGE, {"Content-Type": "text/html"})
+            elif self.path.startswith("/part?"):
+                self._send(200, _PART, {"Content-Type": "text/html"})
             elif self.path in packed:
                 self._send(200, packed[self.path], {"Content-Type": "text/javascript", "Content-Encoding": "gzip"})
             elif self.path == "/report.pdf":

@@ -34,7 +34,11 @@ from tests.torture import payload
 ROOT = Path(__file__).resolve().parents[2]
 BASIC = list(payload.ATTEMPTS)[: list(payload.ATTEMPTS).index("openat2")]
 """Attempts that succeeded before processes were confined."""
-KINDS = ("render", "text", "inspect", "palette", "derive", "stamp", "picture", "clean", "lint", "scan", "convert")
+KINDS = (
+    "render", "tile", "text", "texts", "inspect", "palette", "derive", "stamp", "picture", "clean", "lint", "scan",
+    "convert",
+)  # fmt: skip
+"""Kinds of jobs with an argument that can name an attempt; the job "outline" has none, and the same workers run it."""
 # LibreOffice can start programs, and has queues and users in its own namespaces.
 _PROCESS_ATTEMPTS = {
     "fork", "execute", "memfd_and_execute", "become_root_again", "run_written_code", "message_queue",
@@ -214,7 +218,9 @@ def _build_job_arguments(kind: str, name: str) -> dict[str, Any]:
     """Return the arguments of a job of ``kind`` that pass ``name`` to the hook."""
     return {
         "render": {"page": 1, "width": name},
+        "tile": {"do": "render", "page": 1, "tile": name},
         "text": {"page": name},
+        "texts": {"first": name, "last": 1, "budget_s": 0},
         "inspect": {"max_pages": name},
         "palette": {"budget_s": name},
         "derive": {"total": 1, "first": name, "last": 1, "mark": None},

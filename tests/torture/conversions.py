@@ -12,14 +12,12 @@ import time
 from pathlib import Path
 
 from tests.support import office
+from tests.torture.flooded_server import AttackRequest, FloodedServer, open_flooded_server
 from tests.torture.rendering import (
-    AttackRequest,
-    FloodedServer,
     ResponseTimes,
     attack_in_background,
     measure_calls,
     measure_uploads,
-    open_flooded_server,
     print_verdict,
 )
 

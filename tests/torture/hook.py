@@ -35,6 +35,8 @@ def arm(targets: payload.Targets) -> None:
 
     confined, confine.confine = confine.confine, confine_and_arm
     replace_function(render, "render_jpeg", lambda document, page, width, mark: width, str.encode)
+    replace_function(render, "render_tile", lambda document, page, tile, mark: tile, str.encode)
+    replace_function(text, "extract_plain_texts", lambda document, first, *more: first, str.encode)
     replace_function(inspect, "measure_pages", lambda document, most: most, str.encode)
     replace_function(derive, "derive_document", lambda file, job: job["first"], str.encode)
     replace_function(image_mark, "stamp_image", lambda file, mark, *more: mark, str.encode)

@@ -10,6 +10,7 @@ import itertools
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +149,66 @@ def change_the_address_within_a_network(stage: AttackedDocument) -> AttackOutcom
     return stage.measure_outcome(VIEWS_PER_READER)
 
 
+def write_addresses_differently(stage: AttackedDocument) -> AttackOutcome:
+    """Use the IPv4 address of the attacker and the IPv6 addresses that contain it."""
+    forms = itertools.cycle(["198.51.100.4", "::ffff:198.51.100.4", "::ffff:c633:6404"])
+    readers = [stage.load_page(address=next(forms)) for _ in range(stage.sessions)]
+    stage.wait(3)
+    for reader in readers:
+        reader.send_next_beacon(input=True)
+    return stage.measure_outcome(VIEWS_PER_READER)
+
+
+def forge_forwarded_addresses(stage: AttackedDocument) -> AttackOutcome:
+    """Claim another address with each report, in the headers that proxies send."""
+    readers = [stage.load_page() for _ in range(stage.sessions)]
+    stage.wait(3)
+    for number, reader in enumerate(readers):
+        address = f"203.0.113.{number % 250}"
+        names = ("X-Forwarded-For", "X-Real-IP", "CF-Connecting-IP", "True-Client-IP")
+        headers = {"Forwarded": f"for={address}", **dict.fromkeys(names, address)}
+        reader.send_beacon(reader.build_beacon(input=True), headers=headers)
+    return stage.measure_outcome(VIEWS_PER_READER)
+
+
+def report_at_the_same_time(stage: AttackedDocument) -> AttackOutcome:
+    """Send the reports of all sessions at once from ten threads, each of them twice."""
+    readers = [stage.load_page() for _ in range(stage.sessions)]
+    stage.wait(3)
+    reports = [(reader, reader.build_beacon(input=True)) for reader in readers for _ in range(2)]
+    with ThreadPoolExecutor(10) as pool:
+        statuses = list(pool.map(lambda report: report[0].send_beacon(report[1]).status_code, reports))
+    assert set(statuses) == {204}
+    return stage.measure_outcome(VIEWS_PER_READER)
+
+
+def reload_all_the_time(stage: AttackedDocument) -> AttackOutcome:
+    """Close the page and load it again, so that each load continues the session of the one before."""
+    for _ in range(stage.sessions):
+        reader = stage.load_page()
+        stage.wait(2)
+        reader.send_next_beacon(input=True, reload=True)
+        reader.send_next_beacon(visible=False, closing=True)
+        stage.wait(0.5)
+    return stage.measure_outcome(1)
+
+
+def decline_after_counting(stage: AttackedDocument) -> AttackOutcome:
+    """Choose not to be measured as soon as a view is counted, and go on reporting."""
+    stage.world.pia.put(f"/api/v1/files/{stage.link}/settings", json={"readerChoice": True})
+    for _ in range(stage.sessions):
+        reader = stage.load_page()
+        stage.wait(2.2)
+        reader.send_next_beacon(input=True)
+        body, sender = {"token": reader.token, "decline": True}, {"REMOTE_ADDR": "198.51.100.4"}
+        assert view_count(stage.world, stage.link) == 1
+        answer = reader.http.post(f"/{stage.link}/visit", json=body, environ_overrides=sender)
+        assert answer.get_json()["declined"]
+        for part in (0, 1):
+            reader.send_next_beacon(input=True, part=part)
+    return stage.measure_outcome(0)
+
+
 def open_every_link(stage: AttackedDocument) -> AttackOutcome:
     """Open the document by its short ID, by its UUID, in frames, through variants and through invitations."""
     pia, file = stage.world.pia, f"/api/v1/files/{stage.link}"
@@ -259,6 +320,11 @@ ATTACKS: tuple[Callable[[AttackedDocument], AttackOutcome], ...] = (
     read_pages_that_do_not_exist,
     change_the_browser,
     change_the_address_within_a_network,
+    write_addresses_differently,
+    forge_forwarded_addresses,
+    report_at_the_same_time,
+    reload_all_the_time,
+    decline_after_counting,
     open_every_link,
     reuse_one_token,
     close_and_reopen,

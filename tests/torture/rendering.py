@@ -6,13 +6,10 @@ The response times are compared with those before the attack. Each attack is a f
 """
 
 import argparse
-import io
 import itertools
-import json
 import multiprocessing
 import os
 import random
-import re
 import sys
 import tempfile
 import threading
@@ -20,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -29,97 +26,12 @@ from typing import Any
 import requests
 
 from tests.support import hostile_pdfs, pdfs
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.torture.flooded_server import PAGES, AttackRequest, FloodedServer, open_flooded_server
 
-PAGES = 900
 CLIENTS = 12
 IMAGES = 48
 UPLOADS = 12
 READER_RATIO, UPLOAD_RATIO = 3.0, 2.0
-_VERSION = re.compile(r'"version": ?"([^"]*)"')
-
-
-@dataclass(frozen=True)
-class AttackRequest:
-    """A request of an attacker: ``body`` is the file of an upload with the API key ``key``; ``address`` the client's
-    address according to the proxy, if the request comes through one."""
-
-    method: str
-    url: str
-    body: bytes = b""
-    key: str = ""
-    address: str = ""
-
-
-@dataclass
-class ApiAccount:
-    """An account on the server at ``url``."""
-
-    url: str
-    key: str
-
-    def upload(self, data: bytes, name: str = "document.pdf") -> tuple[int, dict[str, Any]]:
-        """Upload a file; return the status and the response."""
-        files = {"file": (name, io.BytesIO(data), "application/pdf")}
-        answer = requests.post(f"{self.url}/api/v1/files", files=files, headers=self._headers, timeout=60)
-        return answer.status_code, answer.json()
-
-    def upload_and_share(self, data: bytes) -> str:
-        """Upload a file; return its short ID. Raises AssertionError on errors."""
-        status, created = self.upload(data)
-        assert status == 200, (status, created)
-        return str(created["shortId"])
-
-    def put_settings(self, name: str, **settings: Any) -> None:
-        """Change the settings of a file."""
-        url = f"{self.url}/api/v1/files/{name}/settings"
-        answer = requests.put(url, json=settings, headers=self._headers, timeout=60)
-        assert answer.status_code == 200, answer.text
-
-    def add_variant(self, name: str) -> str:
-        """Create a variant; return its short ID."""
-        url = f"{self.url}/api/v1/files/{name}/variants"
-        answer = requests.post(url, json={"label": "one"}, headers=self._headers, timeout=60)
-        assert answer.status_code in (200, 201), answer.text
-        return str(answer.json()["shortId"])
-
-    @property
-    def _headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.key}"}
-
-
-@dataclass
-class FloodedServer:
-    """A server with one innocent account and any number of attackers."""
-
-    server: ServerProcess
-    folder: Path
-    innocent: ApiAccount
-    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-
-    def create_attacker(self, tier: str = "free") -> ApiAccount:
-        """Return a new account."""
-        email = f"mal{next(self._numbers)}@example.com"
-        data, env = str(self.server.data_dir), make_env(self.folder)
-        created = run_docshare("admin", "--data", data, "account", "create", email, "--tier", tier, "--json", env=env)
-        assert created.returncode == 0, created.stderr
-        return ApiAccount(self.server.url, str(json.loads(created.stdout)["apiKey"]))
-
-    def get_version(self, name: str) -> str:
-        """Return the version in the page URLs of the document ``name``."""
-        found = _VERSION.search(requests.get(f"{self.server.url}/{name}", timeout=60).text)
-        assert found is not None
-        return found[1]
-
-    def build_image_requests(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
-        """Return a request for each page image of ``name``."""
-        version, base = self.get_version(name), f"{self.server.url}/{name}"
-        return [AttackRequest("GET", f"{base}/pages/{page}-1600.jpg?v={version}") for page in pages]
-
-    def build_text_requests(self, name: str, pages: range = range(1, PAGES + 1)) -> list[AttackRequest]:
-        """Return a request for the text of each page of ``name``."""
-        version, base = self.get_version(name), f"{self.server.url}/{name}"
-        return [AttackRequest("GET", f"{base}/text/{page}.json?v={version}") for page in pages]
 
 
 def make_hostile_documents(pages: int = PAGES) -> list[bytes]:
@@ -208,6 +120,53 @@ def downloads(stage: FloodedServer) -> list[AttackRequest]:
     return found
 
 
+def tiles(stage: FloodedServer) -> list[AttackRequest]:
+    """Request tiles of a high zoom, of slow pages and of ordinary ones."""
+    mal = stage.create_attacker()
+    documents = [hostile_pdfs.bomb_pages(PAGES), hostile_pdfs.paced_pages("f" + "h" * 40), pdfs.dense_text_pdf(40, 7)]
+    paths = [
+        f"/tiles/{page}/{level}/{column}-{row}.jpg"
+        for page in range(1, 40)
+        for level in (400, 800)
+        for column in range(2)
+        for row in range(3)
+    ]
+    return [request for data in documents for request in stage.build_part_requests(mal.upload_and_share(data), *paths)]
+
+
+def thumbnails(stage: FloodedServer) -> list[AttackRequest]:
+    """Request the small pictures of pages."""
+    mal = stage.create_attacker()
+    paths = [f"/pages/{page}-{width}.jpg" for page in range(1, PAGES) for width in (160, 240)]
+    return [
+        request
+        for data in make_hostile_documents()
+        for request in stage.build_part_requests(mal.upload_and_share(data), *paths)
+    ]
+
+
+def searches(stage: FloodedServer) -> list[AttackRequest]:
+    """Search documents whose text takes long to read, and request their plain version, from many addresses."""
+    mal = stage.create_attacker()
+    documents = [hostile_pdfs.endless_text_pages(PAGES), hostile_pdfs.bomb_pages(PAGES), pdfs.dense_text_pdf(800, 5)]
+    paths = [path for page in range(1, 800, 30) for path in (f"/search?q=e&from={page}", f"?page={page}")]
+    found = [request for data in documents for request in stage.build_part_requests(mal.upload_and_share(data), *paths)]
+    return [replace(request, address=f"203.0.113.{number % 200}") for number, request in enumerate(found)]
+
+
+def personal_watermarks(stage: FloodedServer) -> list[AttackRequest]:
+    """Request pages and downloads with the watermark of one reader, which are not cached."""
+    mal = stage.create_attacker("pro")
+    found = []
+    for seed in range(3):
+        name = mal.upload_and_share(pdfs.dense_text_pdf(200, seed))
+        mal.put_settings(name, watermark=True, allowDownload=True)
+        link = mal.invite(name)
+        found += stage.build_image_requests(link, range(1, 200))
+        found += [AttackRequest("POST", f"{stage.server.url}/{link}/download")] * 20
+    return found
+
+
 def variants(stage: FloodedServer) -> list[AttackRequest]:
     """Request the same pages through ten variants of each document."""
     mal = stage.create_attacker("pro")
@@ -240,6 +199,10 @@ ATTACKS: dict[str, Callable[[FloodedServer], list[AttackRequest]]] = {
         uploads_of_bombs,
         texts,
         downloads,
+        tiles,
+        thumbnails,
+        searches,
+        personal_watermarks,
         variants,
         medium_pages,
         medium_pages_by_proxy,
@@ -340,13 +303,6 @@ def measure_uploads(stage: FloodedServer, seed: int, times: int = UPLOADS) -> Re
     """Measure uploads of ordinary documents."""
     created = iter([pdfs.dense_text_pdf(10, seed * 1000 + number) for number in range(times)])
     return measure_calls(lambda: stage.innocent.upload(next(created))[0], times)
-
-
-@contextmanager
-def open_flooded_server(folder: Path) -> Iterator[FloodedServer]:
-    """Run a server for one attack."""
-    with run_server(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_TRUSTED_PROXIES="127.0.0.1") as server:
-        yield FloodedServer(server, folder, ApiAccount(server.url, server.token))
 
 
 def print_verdict(client: str, quiet: ResponseTimes, seen: ResponseTimes, ratio: float) -> bool:

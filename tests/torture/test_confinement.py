@@ -38,7 +38,7 @@ def test_every_attempt_in_a_worker_is_blocked(arena: Arena) -> None:
     assert arena.list_damage() == []
 
 
-@pytest.mark.parametrize("kind", ["derive", "stamp", "lint", "scan", "convert"])
+@pytest.mark.parametrize("kind", ["tile", "texts", "derive", "stamp", "lint", "scan", "convert"])
 def test_every_attempt_in_other_processes_is_blocked(kind: str, arena: Arena) -> None:
     names = [name for name in confinement.BASIC if confinement.is_applicable(name, kind)]
     with confinement.open_confined(kind, arena) as attack:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from tests.torture.conversions import CLIENTS, build_attack, measure_conversions
-from tests.torture.rendering import attack_in_background, measure_uploads, open_flooded_server
+from tests.torture.flooded_server import open_flooded_server
+from tests.torture.rendering import attack_in_background, measure_uploads
 
 
 def test_slow_conversions_of_one_account_do_not_affect_others(tmp_path: Path) -> None:

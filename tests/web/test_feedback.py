@@ -8,29 +8,27 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.cast import World
 from tests.support.database import dump_database
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, RECT, FeedbackClient
+from tests.support.feedback_client import (
+    ALL_FEEDBACK_SETTINGS,
+    FEEDBACK_WRITES,
+    RECT,
+    FeedbackClient,
+    count_feedback_rows,
+    upload_with_feedback,
+)
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.rows import count_rows, update_file_row
-
-TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "taps", "activity_rows")
-CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
 
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
     """Return a document of three pages with all feedback enabled."""
-    made = world.pia.upload()
-    put_settings(world, made, **ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
-    return made
+    return upload_with_feedback(world)
 
 
 @pytest.fixture
 def feedback_client(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
     return FeedbackClient(world, uploaded_file["shortId"])
-
-
-def count_rows_by_table(world: World) -> dict[str, int]:
-    return {table: found for table in TABLES if (found := count_rows(world, table))}
 
 
 # Enabled features
@@ -67,7 +65,7 @@ def test_a_document_without_an_owner_accepts_no_feedback(
     update_file_row(world, uploaded_file["uuid"], owner_id=None)
     assert not any(feedback_client.read_page_facts()["feedback"].values())
     assert {feedback_client.send(*write).status_code for write in FEEDBACK_WRITES if write[0] != "DELETE"} == {403}
-    assert count_rows_by_table(world) == {}
+    assert count_feedback_rows(world) == {}
 
 
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.BASIC])
@@ -95,7 +93,7 @@ def test_a_disabled_feature_is_403_and_stores_nothing(
     made = world.pia.upload()
     answer = FeedbackClient(world, made["shortId"]).send(method, path, body)
     assert (answer.status_code, answer.mimetype) == (403, "text/plain")
-    assert count_rows_by_table(world) == {}
+    assert count_feedback_rows(world) == {}
     assert "Set-Cookie" not in answer.headers
 
 
@@ -189,7 +187,7 @@ def test_an_unknown_link_and_a_slug_are_404(
     update_file_row(world, uploaded_file["uuid"], slug="our-report")
     for name in ("our-report", "zzzzzzzzzzzz", "00000000-0000-4000-8000-000000000000"):
         assert FeedbackClient(world, name).send(method, path, body).status_code == 404
-    assert count_rows_by_table(world) == {}
+    assert count_feedback_rows(world) == {}
 
 
 def test_a_revoked_variant_accepts_no_feedback(world: World, uploaded_file: dict[str, Any]) -> None:
@@ -299,7 +297,7 @@ def test_invalid_json_is_rejected(
 ) -> None:
     answer = feedback_client.send(method, path, raw, Content_Type="application/json")
     assert answer.status_code == status
-    assert count_rows_by_table(world) == {}
+    assert count_feedback_rows(world) == {}
 
 
 @pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
@@ -307,7 +305,7 @@ def test_a_body_that_is_not_json_is_415(world: World, feedback_client: FeedbackC
     """A page of another site can send forms and text/plain."""
     body = b'{"author": "Ann", "body": "x"}'
     assert feedback_client.send("POST", "notes", body, Content_Type=media_type).status_code == 415
-    assert count_rows_by_table(world) == {}
+    assert count_feedback_rows(world) == {}
 
 
 def test_feedback_is_limited_to_60_writes_per_minute_and_address(

@@ -6,31 +6,25 @@ import pytest
 
 from tests.support.cast import World
 from tests.support.database import dump_database
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
+from tests.support.feedback_client import (
+    FEEDBACK_WRITES,
+    FeedbackClient,
+    count_feedback_rows,
+    upload_with_feedback,
+)
 from tests.support.owner import put_settings
-from tests.support.rows import count_rows, update_file_row
-
-TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "taps", "activity_rows")
-
-
-CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
+from tests.support.rows import update_file_row
 
 
 @pytest.fixture
 def uploaded_file(world: World) -> dict[str, Any]:
     """Return a document of three pages with all feedback enabled."""
-    uploaded_file = world.pia.upload()
-    put_settings(world, uploaded_file, **ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
-    return uploaded_file
+    return upload_with_feedback(world)
 
 
 @pytest.fixture
 def feedback_client(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
     return FeedbackClient(world, uploaded_file["shortId"])
-
-
-def count_rows_by_table(world: World) -> dict[str, int]:
-    return {table: found for table in TABLES if (found := count_rows(world, table))}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +50,7 @@ def test_feedback_on_a_document_replaced_or_deleted_meanwhile_is_409(
 
     monkeypatch.setattr(world.rt.db, "write", change_file_then_write)
     assert feedback_client.send(method, path, body).status_code == 409
-    assert count_rows_by_table(world) == {}
+    assert count_feedback_rows(world) == {}
 
 
 @pytest.mark.parametrize(
@@ -119,6 +113,6 @@ def test_feedback_on_an_older_page_range_is_409(
     put_settings(world, uploaded_file, pageRange=after, watermark=watermark)
     refused = feedback_client.send(method, path, body, If_Match=f'"{seen}"')
     assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
-    assert count_rows_by_table(world) == {}
+    assert count_feedback_rows(world) == {}
     put_settings(world, uploaded_file, pageRange=before)
     assert feedback_client.send(method, path, body, If_Match=f'"{seen}"').status_code < 300

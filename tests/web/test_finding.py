@@ -244,6 +244,35 @@ def test_searches_are_limited_by_address(world: World, uploaded_file: dict[str, 
     assert world.http.get(f"/{name}/search?v=1&q=harvest", environ_overrides=here).status_code == 200
 
 
+def test_searches_of_costly_documents_from_many_addresses_leave_two_to_others(
+    world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costly = world.mal.upload(simple_pdf(texts=TEXTS), "Slow.pdf")
+    owner = f"account {world.rt.db.fetch_one('SELECT owner_id FROM files WHERE uuid = ?', (costly['uuid'],))[0]}"
+    monkeypatch.setattr(world.rt.engine, "is_costly", lambda tenant: tenant.owner == owner)
+    gate, running, load = threading.Event(), list[int](), finding._load_block
+
+    def load_slowly(rt: Any, link: Any, *facts: Any) -> finding.PageBlock:
+        running.append(link.file.uuid)
+        assert gate.wait(30)
+        return load(rt, link, *facts)
+
+    def search_from(address: str, name: str) -> int:
+        path, sender = f"/{name}/search?v=1&q=harvest", {"REMOTE_ADDR": address}
+        return world.app.test_client().get(path, environ_overrides=sender, buffered=True).status_code
+
+    monkeypatch.setattr(finding, "_load_block", load_slowly)
+    monkeypatch.setattr(finding, "_SLOT_WAIT_S", 30.0)
+    with ThreadPoolExecutor(8) as pool:
+        attack = [pool.submit(search_from, f"198.51.100.{last}", costly["shortId"]) for last in range(1, 7)]
+        wait_until(lambda: len(running) == 2)
+        others = [pool.submit(search_from, f"203.0.113.{last}", uploaded_file["shortId"]) for last in (1, 2)]
+        wait_until(lambda: len(running) == 4)
+        assert running == [costly["uuid"]] * 2 + [uploaded_file["uuid"]] * 2
+        gate.set()
+    assert [job.result() for job in [*attack, *others]] == [200] * 8
+
+
 def test_one_address_runs_at_most_two_searches_and_leaves_two_to_others(
     world: World, uploaded_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,7 +51,7 @@ def get_title(page: HtmlElement) -> str:
         ({"viewLimit": "many"}, "c-viewLimit", "Enter a whole number from 0 to 1,000,000."),
         ({"viewLimit": "1000001"}, "c-viewLimit", "Enter a whole number from 0 to 1,000,000."),
         ({"pageRange.from": "3", "pageRange.to": "2"}, "c-pageRange-from",
-         "Enter the first and the last page, or leave both empty for all pages."),
+         "Enter the first and the last page in order, or leave both empty for all pages."),
         ({"pageRange.from": "2", "pageRange.to": "9"}, "c-pageRange-from",
          "It must be within the 3 pages of the document."),
         ({"gateDomains": "a.example\nnot a domain"}, "c-gateDomains", "It must be a bare domain such as example.com."),
@@ -93,7 +93,7 @@ def test_all_invalid_settings_are_listed_and_the_first_one_gets_the_focus(world:
     assert form_error(page).startswith("Nothing was saved. 3 fields need a correction:")
     assert [item.words for item in page.find_one(class_="wrong").find_all("li")] == [
         "Number of views: Enter a whole number from 0 to 1,000,000.",
-        "Pages that readers see, From: Enter the first and the last page, or leave both empty for all pages.",
+        "Pages that readers see, From: Enter the first and the last page in order, or leave both empty for all pages.",
         "Link name: It must be 1 to 64 lowercase letters, digits or hyphens.",
     ]
     opened = [node.find_one("h2").words for node in page.find_all("details", class_="group") if "open" in node.attrs]
@@ -126,7 +126,7 @@ def test_a_page_without_errors_marks_nothing(world: World, tail: str) -> None:
     [
         ("/links", {"labels": "x" * 201}, "labels", "Enter 1 to 200 characters."),
         ("/links", {"range": "some", "from": "3", "to": "1"}, "from",
-         "Enter the first and the last page, or leave both empty for all pages."),
+         "Enter the first and the last page in order, or leave both empty for all pages."),
         ("/links", {"range": "some", "from": "1", "to": "9"}, "from",
          "It must be within the 3 pages of the document, or both 0."),
         ("/invites", {"email": "nobody", "name": "Ann", "mail": ""}, "email",

@@ -91,7 +91,7 @@ def test_a_row_has_the_custom_link_of_the_file_and_otherwise_its_share_link(
     plain, named, hidden = (world.pia.upload() for _ in range(3))
     put_settings(world, named, slug="q3-report")
     update_file_row(world, hidden["uuid"], slug="docs")  # set by a version that had no page of this name
-    found = re.findall(r'<button [^>]*data-copy[^>]*>Copy link</button> <a href="([^"]+)">', get_library(owner_browser))
+    found = re.findall(r'<button [^>]*data-copy[^>]*>Copy link</button> <a href="([^"]+)"', get_library(owner_browser))
     assert found == [f"{BASE_URL}/{hidden['shortId']}", f"{BASE_URL}/q3-report", f"{BASE_URL}/{plain['shortId']}"]
 
 
@@ -107,11 +107,12 @@ def read(world: World, made: dict[str, Any], **more: Any) -> None:
 
 
 def list_readings(http: FlaskClient) -> list[tuple[str, str]]:
-    """Return the description of the chart of each file and the text beside it, without tags."""
+    """Return the description of the chart of each file and the text beside it; pseudonyms are "Reader"."""
     found = re.findall(
         r'<div class="item-reading">.*?<desc[^>]*>([^<]*)</desc>(.*?)</div>', http.get("/files").text, re.S
     )
-    return [(days, " ".join(re.sub("<[^>]+>", " ", rest).split())) for days, rest in found]
+    texts = [(days, " ".join(re.sub("<[^>]+>", " ", rest).split())) for days, rest in found]
+    return [(days, re.sub(r"Reader [0-9A-F]{6}\b", "Reader", text)) for days, text in texts]
 
 
 def test_each_file_has_its_views_of_seven_days_and_its_last_reading(world: World, owner_browser: FlaskClient) -> None:
@@ -125,7 +126,7 @@ def test_each_file_has_its_views_of_seven_days_and_its_last_reading(world: World
     assert list_readings(owner_browser) == [
         (
             "21 Sep: 1, 22 Sep: 2, 23 Sep: 0, 24 Sep: 0, 25 Sep: 0, 26 Sep: 0, 27 Sep: 0",
-            "3 views this week Last read 5 days ago",
+            "3 views this week Last read 5 days ago Reader",
         ),
         (
             "21 Sep: 0, 22 Sep: 0, 23 Sep: 0, 24 Sep: 0, 25 Sep: 0, 26 Sep: 0, 27 Sep: 0",
@@ -137,7 +138,16 @@ def test_each_file_has_its_views_of_seven_days_and_its_last_reading(world: World
         key = f"week-{file['shortId']}"
         assert f'role="img" aria-labelledby="{key}-title {key}-desc"' in page
     world.clock.advance(days=1)  # the first day is now eight days ago
-    assert list_readings(owner_browser)[0][1] == "2 views this week Last read 6 days ago"
+    assert list_readings(owner_browser)[0][1] == "2 views this week Last read 6 days ago Reader"
+
+
+def test_the_last_reader_of_a_personal_link_is_its_recipient(world: World, owner_browser: FlaskClient) -> None:
+    made = world.pia.upload()
+    link = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Ann Lee"}).get_json()
+    read(world, link, address="203.0.113.7")
+    assert [words for _, words in list_readings(owner_browser)] == [
+        "1 view this week Last read 6 minutes ago Ann Lee · Germany"
+    ]
 
 
 def test_a_reading_that_goes_on_is_not_the_last_one(world: World, owner_browser: FlaskClient) -> None:

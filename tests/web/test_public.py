@@ -111,7 +111,7 @@ def test_a_page_text_contains_words_and_links(world: World) -> None:
         "tiles/0/400/0-0.jpg?v=1",
         "tiles/4/400/0-0.jpg?v=1",
         "tiles/1/0/0-0.jpg?v=1",
-        "tiles/1/200/0-0.jpg?v=1",
+        "tiles/1/250/0-0.jpg?v=1",
         "tiles/1/1600/0-0.jpg?v=1",
         "tiles/1/0400/0-0.jpg?v=1",
         "tiles/1/400/4-0.jpg?v=1",

@@ -11,6 +11,7 @@ from tests.support.cast import World
 from tests.support.database import record_all
 from tests.support.markup import HtmlElement, parse_html
 from tests.support.owner import sign_in_browser
+from tests.support.reader import FakeReader, end_all_sessions
 from tests.web.test_report_ranges import DAY_S, read_file, read_pages
 
 __all__ = ["read_file"]
@@ -55,6 +56,24 @@ def test_the_report_links_to_all_sessions_of_its_days(world: World, read_file: d
     uuid = read_file["uuid"]
     assert trail == ["/files", f"/files/{uuid}", f"/readership/{uuid}?range=7d"]
     assert find_step(page, "Download as CSV") == f"/readership/{uuid}/sessions.csv?range=7d"
+
+
+def test_the_page_names_what_was_not_counted_and_links_to_the_reasons(world: World, read_file: dict[str, Any]) -> None:
+    silent = FakeReader(world, read_file["shortId"], address="198.51.100.9")
+    silent.read_page(7, input=False)
+    silent.leave()
+    end_all_sessions(world)
+    http, uuid = sign_in_browser(world, world.pia), read_file["uuid"]
+    whole, days = (
+        parse_html(http.get(f"/readership/{uuid}/sessions{query}").text).find_one("p", class_="uncounted-about")
+        for query in ("", "?range=7d")
+    )
+    assert "Not counted: 1 opened it without touching anything." in whole.words
+    assert "Not counted:" not in days.words
+    address = days.find_one("a").attrs["href"]
+    assert address == f"/readership/{uuid}?range=7d#uncounted-heading"
+    report = parse_html(http.get(address.partition("#")[0]).text)
+    assert report.find_one("h3", id="uncounted-heading").words == "Not counted"
 
 
 @pytest.mark.parametrize("before", ["", "x", "1-", "99999999999999999-1", "-1-1"])

@@ -87,7 +87,7 @@ def test_the_page_data_for_the_scripts_is_json(world: World) -> None:
         "version": "1",
         "pages": 3,
         "sizes": [[2, 595, 842], [1, 842, 595]],
-        "tiles": {"side": 1024, "levels": [400, 800], "longest": 16_000},
+        "tiles": {"side": 1024, "levels": [100, 200, 400, 800, 1200], "longest": 4_000},
         "start": 1,
         "beaconUrl": f"/{link}/beacon",
         "viewerMode": "standard",
@@ -175,6 +175,15 @@ def test_the_html_omits_the_text_while_too_many_requests_read_texts(
         other = world.http.get(f"/{link}?page=1", environ_overrides={"REMOTE_ADDR": "203.0.113.9"})
         assert "One word" in other.text
     assert "One word" in world.http.get(f"/{link}?page=1").text
+
+
+def test_the_html_omits_the_text_of_pages_that_are_not_read_in_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scriptless, "_BUDGET_S", -1.0)
+    link = world.pia.upload(simple_pdf(pages=2, texts=["One word", "Two"]))["shortId"]
+    page = world.http.get(f"/{link}?page=1")
+    assert (page.status_code, "One word" in page.text, f"/{link}/pages/1-800.jpg" in page.text) == (200, False, True)
 
 
 def test_the_embed_page_links_to_the_share_page(world: World) -> None:

@@ -192,8 +192,7 @@ class PdfEngine:
     def stamp(
         self, image: PathLike, mark: WatermarkText, tenant: Tenant | None = None, tile: ZoomTile | None = None
     ) -> bytes:
-        """Return the rendered page at ``image``, or the ``tile`` of one, with the watermark ``mark``. Raises the same
-        errors as ``render``."""
+        """Return the rendered page at ``image``, or a ``tile``, with the watermark ``mark``. Raises as ``render``."""
         job = {"do": "stamp", **_describe_source(image), "mark": mark._asdict(), "tile": tile and tile.describe()}
         with self._page_slot(image, tenant) as slot:
             return self._run_page_job(slot, job, answers.parse_jpeg)
@@ -203,8 +202,7 @@ class PdfEngine:
         return self._pool.wait_for_spare(timeout_s)
 
     def text(self, path: PathLike, page: int, tenant: Tenant | None = None) -> PageText:
-        """Return the text and links of ``page`` (1-based) of the file at ``path``. Raises the same errors as
-        ``render``."""
+        """Return the text and links of ``page`` (1-based) of the file at ``path``. Raises as ``render``."""
         job = {"do": "text", **_describe_source(path), "page": page}
         with self._page_slot(path, tenant) as slot:
             return self._run_page_job(slot, job, answers.parse_page_text)
@@ -239,8 +237,7 @@ class PdfEngine:
     ) -> bool:
         """Derive a PDF in at most ``timeout_s`` seconds; return False at once unless another worker stays free.
 
-        Raises the same errors as ``derive``, and UnrenderableError at once for a document that is expected to be slow,
-        because such a document must not occupy the last worker.
+        Raises as ``derive``, and UnrenderableError at once for a document that must not occupy the last worker.
         """
         if tenant is not None and self._pool.is_risky(tenant):
             raise UnrenderableError("documents like this one were slow", lasting=False)
@@ -286,6 +283,10 @@ class PdfEngine:
             _log.warning("Killed a PDF worker: %s", error)
             self._pool.discard(slot)
             return None
+
+    def is_costly(self, tenant: Tenant) -> bool:
+        """Return whether jobs of ``tenant`` should leave the processors to others: see ``WorkerSchedule``."""
+        return self._pool.is_costly(tenant)
 
     def count_jobs(self) -> tuple[dict[str, int], dict[str, int]]:
         """Return, by lane, how many jobs are running and how many wait."""

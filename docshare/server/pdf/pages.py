@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -33,6 +34,7 @@ THUMBNAIL_WIDTH = 160  # sharp at 80 CSS pixels on dense screens, as in the libr
 THUMBNAIL_WIDTHS = (THUMBNAIL_WIDTH, 240)  # sharp at 120 CSS pixels on any screen, as beside the pages
 _MAX_TRIALS = 1_000
 _MAX_TEXT_JOBS = 25  # of ``TEXTS_BUDGET_S`` each
+_MAX_LONG_TEXTS_S = 5.0  # for jobs that read only one page, whose text takes longer than the budget, up to seconds
 
 
 class PageStore:
@@ -133,9 +135,13 @@ class PageStore:
 
         def make() -> Path:
             texts: list[str] = []
-            for _ in range(_MAX_TEXT_JOBS):
-                if first + len(texts) <= last:
-                    texts += self._engine.texts(blob, first + len(texts), last, tenant)
+            jobs, long_s = 0, 0.0
+            while first + len(texts) <= last and jobs < _MAX_TEXT_JOBS and long_s < _MAX_LONG_TEXTS_S:
+                began = time.monotonic()
+                more = self._engine.texts(blob, first + len(texts), last, tenant)
+                texts += more
+                jobs += 1
+                long_s += time.monotonic() - began if len(more) == 1 else 0.0
             texts += [UNREAD_PAGE] * (last - first + 1 - len(texts))
             return self.files.stage(make_block(texts).serialize(), blob, key)
 

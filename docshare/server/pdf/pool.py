@@ -123,6 +123,11 @@ class WorkerPool:
         with self._changed:
             return self._schedule.budget.is_risky(tenant, time.monotonic())
 
+    def is_costly(self, tenant: Tenant) -> bool:
+        """Return whether jobs of ``tenant`` should leave the processors to others."""
+        with self._changed:
+            return self._schedule.is_costly(tenant, time.monotonic())
+
     def wait_for_spare(self, timeout_s: float) -> bool:
         """Wait until a slot is spare; return False after ``timeout_s`` seconds."""
 

@@ -26,13 +26,13 @@ _DOCK_HEIGHT = 76  # height of the dock at the bottom of a phone
 THEMES = {
     "light": {
         "ground": "#f1f0ee", "surface": "#ffffff", "raised": "#ffffff", "ink": "#1a1a1d", "ink-soft": "#5f5e66",
-        "line": "#e2e0dc", "line-strong": "#c9c6c0", "hover": "#f2f1ee", "press": "#e8e6e2", "accent": "#2b55d4",
-        "accent-ink": "#ffffff", "paper": "#ffffff", "paper-line": "#eeedea",
+        "line": "#e2e0dc", "line-strong": "#c9c6c0", "line-control": "#85827b", "hover": "#f2f1ee", "press": "#e8e6e2",
+        "accent": "#2b55d4", "accent-ink": "#ffffff", "paper": "#ffffff", "paper-line": "#eeedea",
     },
     "dark": {
         "ground": "#131315", "surface": "#1b1b1e", "raised": "#232327", "ink": "#ededf0", "ink-soft": "#a5a4ad",
-        "line": "#2c2c31", "line-strong": "#46464d", "hover": "#28282c", "press": "#323238", "accent": "#8aa6ff",
-        "accent-ink": "#10131f", "paper": "#232327", "paper-line": "#2e2e33",
+        "line": "#3d3d44", "line-strong": "#54545d", "line-control": "#7a7a84", "hover": "#28282c", "press": "#323238",
+        "accent": "#8aa6ff", "accent-ink": "#10131f", "paper": "#232327", "paper-line": "#2e2e33",
     },
 }  # fmt: skip
 

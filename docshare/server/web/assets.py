@@ -42,7 +42,12 @@ _PRESENTATION_SCRIPT = "viewer/presentation.js"  # loaded only when a reader sta
 # Style sheets of every share page, sent as one.
 _COMBINED_STYLES = {
     "share-page.css": ("design.css", "viewer/viewer.css", "viewer/panels.css", "viewer/pages.css"),
-    "feedback.css": ("viewer/feedback.css", "viewer/feedback-forms.css", "viewer/feedback-pages.css"),
+    "feedback.css": (
+        "viewer/feedback.css",
+        "viewer/feedback-forms.css",
+        "viewer/feedback-hotspots.css",
+        "viewer/feedback-pages.css",
+    ),
 }
 
 blueprint = Blueprint("assets", __name__)

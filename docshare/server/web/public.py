@@ -45,7 +45,7 @@ MAX_PLACEHOLDERS = 200  # pages in the HTML itself; scripts add the others of lo
 # A browser may keep the page in memory and show it again on Back; its script then checks whether the link is open.
 _RECHECKED = "private, no-cache"
 _PAGE_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
-_TILE_NUMBER = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
+_TILE_NUMBER = re.compile(r"0|[1-9][0-9]{0,3}", re.ASCII)
 
 blueprint = Blueprint("public", __name__)
 

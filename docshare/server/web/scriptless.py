@@ -1,17 +1,18 @@
 """The share page without scripts: a few page images at a time, with their text."""
 
+import time
 from dataclasses import dataclass
 
 from docshare.contract.problems import Problem
-from docshare.server.http.rate_limits import address_key
 from docshare.server.pdf.engine import UnrenderableError
 from docshare.server.runtime import Runtime
-from docshare.server.services.files import page_range
+from docshare.server.services.files import page_range, tenants
 from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links.links import Link
 
 CHUNK_PAGES = 10
 _SLOT_WAIT_S = 5.0
+_BUDGET_S = 3.0  # a slow document must not occupy a thread for longer
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,14 @@ def read_page_texts(rt: Runtime, link: Link, shown: ReaderView, chunk: PageChunk
     """Return the text of each page of ``chunk``, in the reader's numbers.
 
     The reader is at ``address`` and sees the pages ``shown``. Reading stops at the first page that fails: a bad file
-    causes one wait only. Nothing is read while too many requests read texts.
+    causes one wait only, and after ``_BUDGET_S`` seconds. Nothing is read while too many requests read texts.
     """
     found = {}
-    with rt.text_slots.hold(address_key(address), _SLOT_WAIT_S) as held:
+    with rt.text_slots.hold(tenants.text_slot_key(rt, link.file, address), _SLOT_WAIT_S) as held:
+        deadline = time.monotonic() + _BUDGET_S
         for page in range(chunk.first, chunk.last + 1) if held else ():
+            if time.monotonic() > deadline:
+                break
             try:
                 boxes = page_range.load_page_text(rt, link, shown.window, page, address)["boxes"]
             except (UnrenderableError, Problem, FileNotFoundError):

@@ -56,7 +56,7 @@ def test_the_dot_of_a_hotspot_covers_no_text(
     feedback_document: FeedbackDocument, open_reader: OpenReader, kind: str, options: dict[str, Any]
 ) -> None:
     boxes = open_reader().open(feedback_document.url)
-    boxes.locator(".page-text span").first.wait_for(state="attached")
+    boxes.locator(".page[data-page='1'] .page-text span").first.wait_for(state="attached")
     x, y, width, height = boxes.evaluate(TEXT_SHARES)
     what = {"link": "https://film.example"} if kind == "link" else {"audio": feedback_document.upload_sound()}
     for rect in ((x, y, width, height), (x - 0.02, y - 0.01, width + 0.02, height + 0.02), (0.01, 0.3, 0.9, 0.2)):

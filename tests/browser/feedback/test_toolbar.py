@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
 from tests.support.axe import find_violations
 from tests.support.browser import is_within_window
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
 from tests.support.feedback_document import FeedbackDocument
 from tests.support.server_process import ServerProcess
 
@@ -20,7 +21,7 @@ IN_BAR = [
     "Find in the document",
     "More tools",
 ]
-IN_MENU = ["Print", "Full screen", "What is recorded"]
+IN_MENU = ["#print", "#fullscreen", "#visit-open"]
 TITLE = "() => [document.querySelector('.bar h1').clientWidth, document.querySelector('.bar h1').scrollWidth]"
 
 
@@ -46,15 +47,15 @@ def test_on_a_phone_tools_without_room_are_in_a_menu(open_phone: Callable[..., P
     expect(page.get_by_role("button", name="Print")).to_be_hidden()
     page.get_by_role("button", name="More tools").tap()
     for name in IN_MENU:
-        tool = page.locator("#more").get_by_role("button", name=name)
+        tool = page.locator("#more").locator(name)
         expect(tool).to_be_visible()
         box = tool.bounding_box()
         assert box is not None
         assert (box["height"], box["x"] + box["width"] < 390) == (44, True)
     assert find_violations(page) == []
-    page.locator("#more").get_by_role("button", name="What is recorded").tap()
+    page.locator("#more #visit-open").tap()
     expect(page.locator("#more")).to_be_hidden()
-    panel = page.get_by_role("dialog", name="What is recorded")
+    panel = page.get_by_role("dialog", name="recorded")
     expect(panel).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="More tools")).to_be_focused()
@@ -90,4 +91,16 @@ def test_a_wide_window_has_all_tools_in_the_toolbar(open_phone: Callable[..., Pa
         expect(more).to_be_visible(visible=is_folded)
         assert page.evaluate(TITLE)[0] >= 80
         if not is_folded:
-            assert set(IN_BAR[:-1] + IN_MENU) <= set(list_tools(page, ".bar :is(.bar-name, .bar-tools)"))
+            assert set(IN_BAR[:-1]) <= set(list_tools(page, ".bar :is(.bar-name, .bar-tools)"))
+            assert all(page.locator(".bar-tools").locator(name).is_visible() for name in IN_MENU)
+
+
+def test_tools_return_from_the_menu_to_their_places(open_reader: OpenReader, feedback_server: ServerProcess) -> None:
+    off = dict.fromkeys(ALL_FEEDBACK_SETTINGS, False)
+    document = FeedbackDocument(feedback_server, filename="Quarterly figures of the northern region.pdf", **off)
+    page = open_reader().open(document.url)
+    before = list_tools(page, ".bar-tools")
+    for width in (300, 1280, 300, 1280):
+        page.set_viewport_size({"width": width, "height": 720})
+        expect(page.get_by_role("button", name="More tools")).to_be_visible(visible=width == 300)
+    assert list_tools(page, ".bar-tools") == before

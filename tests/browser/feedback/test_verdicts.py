@@ -201,6 +201,19 @@ def test_the_mark_buttons_do_not_overlap_elements_of_the_owner(
     assert [other for other in around if has_overlap(hint, other)] == []
 
 
+@pytest.mark.parametrize("corner", ["bl", "br"])
+@pytest.mark.parametrize("mode", ["swipe", "flipbook"])
+def test_on_a_phone_the_mark_buttons_leave_room_for_a_button_of_the_owner(
+    feedback_document: FeedbackDocument, open_reader: OpenReader, mode: str, corner: str
+) -> None:
+    button = {"label": "Book a meeting", "url": "https://acme.example/", "position": corner}
+    feedback_document.put_settings(viewerMode=mode, viewerSettings={"cta": button})
+    page = open_reader(**PHONE_OPTIONS).open(feedback_document.url)
+    marks = element_box(page, ".page[data-page='1'] .verdicts")
+    assert not has_overlap(marks, element_box(page, ".cta"))
+    assert (marks[0] >= 0, marks[2] <= 390) == (True, True)
+
+
 @pytest.mark.parametrize("window", [(1440, 900), (820, 1180), (390, 844)])
 @pytest.mark.parametrize("mode", ["standard", "swipe", "flipbook"])
 def test_the_mark_buttons_and_the_button_of_the_notes_are_beside_the_pages(

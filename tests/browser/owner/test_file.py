@@ -249,7 +249,7 @@ def test_the_document_can_be_replaced_behind_its_link(
 
 def test_the_link_can_be_copied(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
-        page.get_by_role("button", name="Copy the link").click()
+        page.get_by_role("button", name="Copy link").click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         assert page.evaluate("navigator.clipboard.readText()").endswith("/series-a")
 

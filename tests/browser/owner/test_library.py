@@ -183,7 +183,8 @@ def test_thumbnails_load_and_links_can_be_copied_from_the_list(library_page: Pag
     with library_page.expect_download() as download:
         item.get_by_role("link", name="QR code of pictured.pdf").click()
     assert re.fullmatch(r"[0-9A-Za-z]{12}\.png", download.value.suggested_filename)
-    assert uuid in str(item.get_by_role("link", name="Settings of pictured.pdf").get_attribute("href"))
+    settings = item.get_by_role("link", name="Settings of pictured.pdf")
+    assert settings.get_attribute("href") == f"/files/{uuid}/settings"
 
 
 def test_a_file_can_be_trashed_restored_and_deleted_permanently(
@@ -201,6 +202,29 @@ def test_a_file_can_be_trashed_restored_and_deleted_permanently(
     library_page.get_by_role("link", name="delete it for good").click()
     library_page.get_by_role("button", name="Delete for good").click()
     expect(library_page.get_by_role("heading", name="unwanted.pdf")).to_have_count(0)
+
+
+def test_the_rows_of_the_list_are_low_and_their_parts_share_lines(
+    library_page: Page, owner_server: ServerProcess
+) -> None:
+    for name in ("low.pdf", "W" * 20 + ".pdf"):
+        upload(owner_server, name)
+    library_page.set_viewport_size({"width": 1440, "height": 900})
+    library_page.goto(f"{owner_server.url}/files")
+    rows = library_page.locator(".item")
+    expect(rows.nth(1)).to_be_visible()
+    for at in (0, 1):
+        copy = rows.nth(at).get_by_role("button", name="Copy link").bounding_box()
+        delete = rows.nth(at).get_by_role("link", name="Delete").bounding_box()
+        row = rows.nth(at).bounding_box()
+        assert copy is not None
+        assert delete is not None
+        assert row is not None
+        assert abs(copy["y"] - delete["y"]) < 8
+        assert row["height"] <= 112
+    first = rows.first.bounding_box()
+    assert first is not None
+    assert first["y"] < 400
 
 
 def test_without_scripts_the_list_works_and_explains_how_to_upload(

@@ -47,3 +47,32 @@ def test_a_field_without_effect_is_hidden(browser: Browser, owner_server: Server
         page.locator("[name='viewerSettings.background.type']").select_option("gradient")
         expect(color).to_be_hidden()
         expect(page.locator("[name='viewerSettings.background.preset']")).to_be_visible()
+        expect(page.get_by_label("Corner", exact=True)).to_be_hidden()  # of a logo, which is not chosen
+        expect(page.get_by_role("heading", name="Watermark")).to_be_hidden()
+        button = page.get_by_role("region", name="Button")
+        expect(button.get_by_label("Position")).to_be_hidden()
+        button.get_by_label("Button label").fill("Buy")
+        expect(button.get_by_label("Position")).to_be_visible()
+        color = button.get_by_label("Color")
+        color.fill("red")
+        expect(color).to_have_attribute("aria-invalid", "true")
+        button.get_by_label("Button label").fill("")
+        expect(color).to_be_visible()  # until it is corrected
+        color.fill("")
+        expect(color).to_be_hidden()
+        with page.expect_response("**/looks"):
+            page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("Saved.")).to_be_visible()
+
+
+def test_the_style_of_a_watermark_is_offered_while_there_is_one(browser: Browser, owner_server: ServerProcess) -> None:
+    file = upload(owner_server, watermark=True)
+    with visitor(browser) as owner:
+        page = sign_in_to_library(owner, owner_server)
+        page.goto(f"{owner_server.url}/files/{file}/looks")
+        section = page.get_by_role("region", name="Watermark")
+        expect(section.get_by_label("Opacity")).to_be_visible()
+        expect(page.get_by_text("Default:")).to_have_count(0)
+        section.get_by_label("Density").select_option("dense")
+        page.get_by_role("button", name="Save").click()
+        expect(section.get_by_text("Default: normal.")).to_be_visible()

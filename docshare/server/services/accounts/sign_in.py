@@ -141,5 +141,5 @@ def _link_expired() -> Problem:
     return Problem(
         "gone",
         "This link was used or has expired.",
-        hint="Create a new one with 'docshare dashboard' or 'docshare admin login-link EMAIL', or sign in at /login.",
+        hint="Sign in with your password, or ask the person who runs this server for a new link.",
     )

@@ -4,7 +4,6 @@ import time
 from dataclasses import dataclass, field
 
 from docshare.contract.problems import Problem
-from docshare.server.http.rate_limits import address_key
 from docshare.server.pdf.engine import UnrenderableError
 from docshare.server.rules import finding
 from docshare.server.rules.finding import MAX_WORDS_CHARS, UNREAD_PAGE, Passage, TextBlock
@@ -65,7 +64,8 @@ def find_words(rt: Runtime, link: Link, shown: PageWindow, typed: str, start: in
         raise Problem("bad_request", f"At most {MAX_WORDS_CHARS} characters can be searched for.")
     words = finding.normalize_words(typed)
     refusal = "Too many searches are running now."
-    with slots.hold_slot(rt.text_slots, address_key(address), refusal, wait_s=_SLOT_WAIT_S):
+    reader = tenants.text_slot_key(rt, link.file, address)
+    with slots.hold_slot(rt.text_slots, reader, refusal, wait_s=_SLOT_WAIT_S):
         return _find_in_time(rt, link, shown, words, start, address)
 
 

@@ -127,7 +127,7 @@ def _add_readings(rt: Runtime, plan: Plan, entries: list[LibraryEntry], now: int
     counts = {(file_id, day): count for file_id, day, count in rollups.list_days(rt.db, ids, days[0])}
     readings = sessions.map_last_readings(rt.db, ids)
     if plan < REPORT_SECTIONS["sessions"]:
-        readings = {key: LastReading(found.started_at, None, None, None) for key, found in readings.items()}
+        readings = {key: LastReading(found.started_at, None, None) for key, found in readings.items()}
     return [
         entry._replace(
             week=[(day, counts.get((entry.row.id, day), 0)) for day in days], last=readings.get(entry.row.id)

@@ -2,6 +2,7 @@
 
 from docshare.server.http.rate_limits import address_key
 from docshare.server.pdf.budget import Tenant
+from docshare.server.runtime import COSTLY_PREFIX, Runtime
 from docshare.server.services.links.links import SharedFile
 
 
@@ -18,6 +19,16 @@ def reader_tenant(file: SharedFile, address: str) -> Tenant:
 def owner_tenant(file: SharedFile) -> Tenant:
     """Return the tenant of a job about ``file`` that was not requested by a reader."""
     return Tenant(f"file {file.uuid}" if file.owner_id is None else account_tenant_key(file.owner_id), file.sha256)
+
+
+def text_slot_key(rt: Runtime, file: SharedFile, address: str) -> str:
+    """Return the key by which a reader at ``address`` shares ``Runtime.text_slots`` for the text of ``file``.
+
+    That is the reader's network, or the owner of a costly document: readers of those from many networks together must
+    leave slots to the readers of others.
+    """
+    tenant = reader_tenant(file, address)
+    return f"{COSTLY_PREFIX}{tenant.owner}" if rt.engine.is_costly(tenant) else address_key(address)
 
 
 def account_tenant_key(account_id: int) -> str:

@@ -44,11 +44,11 @@ class PageRow(NamedTuple):
 
 
 class LastReading(NamedTuple):
-    """When (ms) the last session of a file that was counted and has ended began, and what is known of its reader."""
+    """When (ms) the last session of a file that was counted and has ended began, and who read it: name, address,
+    recipient of the link, or pseudonym."""
 
     started_at: int
-    email: str | None
-    name: str | None
+    reader: str | None
     country: str | None
 
 
@@ -69,11 +69,11 @@ class SessionClassification(NamedTuple):
     prefetched: int
 
 
+# Six digits of the salted key: with four, two of 300 readers would probably share a name.
+_PSEUDONYM = "COALESCE(w.pseudonym, 'Reader ' || UPPER(SUBSTR(s.reader, 1, 6)))"
 _ROW = (
     "r.id, s.uuid, s.started_at, s.time_ms, s.pages_viewed, s.country, s.device, s.browser, s.came_back, "
-    "s.email, s.name, i.uuid, v.uuid, s.content_version, s.shown_pages, "
-    # Six digits of the salted key: with four, two of 300 readers would probably share a name.
-    "COALESCE(w.pseudonym, 'Reader ' || UPPER(SUBSTR(s.reader, 1, 6)))"
+    "s.email, s.name, i.uuid, v.uuid, s.content_version, s.shown_pages, " + _PSEUDONYM
 )
 _CLASSIFICATION = ", ".join(f"s.{column}" for column in SessionClassification._fields).replace("s.klass", "s.class")
 _JOIN_SOURCES = (
@@ -85,14 +85,14 @@ _FROM_COUNTED = (
 )
 _ORDER_NEWEST = "ORDER BY r.started_at DESC, r.id DESC LIMIT ?"
 _NEWEST = f"SELECT {_ROW} {_FROM_COUNTED} {_ORDER_NEWEST}"
-_LAST_OF_EACH = """
-SELECT r.file_id, r.started_at, s.email, s.name, s.country
-FROM session_rows r FIRST JOIN view_sessions s ON s.id = r.session_id
+_LAST_OF_EACH = f"""
+SELECT r.file_id, r.started_at, COALESCE(s.name, s.email, NULLIF(v.label, ''), {_PSEUDONYM}), s.country
+FROM session_rows r FIRST JOIN view_sessions s ON s.id = r.session_id {_JOIN_SOURCES}
 WHERE r.id IN (
     SELECT (SELECT id FROM session_rows WHERE file_id = f.id ORDER BY started_at DESC, id DESC LIMIT 1)
     FROM files f WHERE f.id IN (JSON_NUMBERS(?))
 )
-"""
+"""  # noqa: S608 - columns from above
 _PAGES = (
     "(SELECT JSON_ARRAYAGG(JSON_ARRAY(page, time_ms, views, back_views) ORDER BY page) FROM "
     "(SELECT * FROM session_pages WHERE session_id = s.id ORDER BY page) pages)"

@@ -53,7 +53,7 @@ def build_card(base_url: str, entry: LibraryEntry, now: int) -> FileCard:
         None if week is None else _draw_week(row.short_id, week),
         "" if week is None else f"{format_plural(sum(count for _, count in week), 'view')} this week",
         "" if week is None else _describe_last(row, last, now),
-        "" if last is None else " · ".join(filter(None, (last.name or last.email, country_name(last.country or "")))),
+        "" if last is None else " · ".join(filter(None, (last.reader, country_name(last.country or "")))),
     )
 
 

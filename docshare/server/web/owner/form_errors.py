@@ -17,7 +17,10 @@ _PLAIN_RULES = tuple(
         (r"a string of 1 to (\d+) characters", r"Enter 1 to \1 characters."),
         (r"a string of 0 to (\d+) characters", r"Enter at most \1 characters."),
         (r"a string without control characters", "Enter one line of text."),
-        (r"an object \{from, to\}.*", "Enter the first and the last page, or leave both empty for all pages."),
+        (
+            r"an object \{from, to\}.*",
+            "Enter the first and the last page in order, or leave both empty for all pages.",
+        ),
         (r"an ISO 8601 datetime.*", "Enter a date and a time."),
         (r"a lowercase letter, then letters.*", "Start with a lowercase letter, then use letters, digits or _."),
         (r"a list with exactly one field of type email", "Ask exactly one question of the type email address."),

@@ -82,7 +82,10 @@ def build_looks_form(file: Mapping[str, Any], plan: Plan, images: Sequence[Choic
 
     Parameters: ``images`` uploaded to the file: ids and names.
     """
-    mode = Section("Viewer", tuple(build_fields(("viewerMode",), file, plan)))
+    is_changed = not is_default(SETTINGS["viewerMode"], file)
+    mode = Section(
+        "Viewer", tuple(replace(field, shows_default=is_changed) for field in build_fields(("viewerMode",), file, plan))
+    )
     stored = file[VIEWER_SETTINGS]
     blocks = []
     for key, table in VIEWER_BLOCKS.items():
@@ -291,7 +294,7 @@ def _build_viewer_field(name: str, row: ViewerField, stored: Any, images: Sequen
         control = replace(control, low=row.low, high=row.high, step="any" if row.kind == "number" else "1")
     if row.kind == "label":
         control = replace(control, max_chars=int(row.high))
-    return _build_field(name, control)
+    return replace(_build_field(name, control), shows_default=stored is not None and stored != row.default)
 
 
 def _list_choices(row: ViewerField, stored: Any, images: Sequence[Choice]) -> tuple[Choice, ...]:

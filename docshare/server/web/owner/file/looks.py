@@ -40,7 +40,7 @@ _IMAGE_KINDS = ("logo", "background")
 _PAIRED_MODES, _FLIPBOOK, _SWIPE = ("flipbook", "magazine"), ("flipbook",), ("swipe",)
 _BACKGROUND = "viewerSettings.background"
 Condition = tuple[str, tuple[str, ...]]
-"""The name of a control, and its values with which a field has an effect."""
+"""The name of a control, and its values with which a field has an effect; no value: any text."""
 CONDITIONS: Mapping[str, Condition] = {
     f"{_BACKGROUND}.color": (f"{_BACKGROUND}.type", ("solid",)),
     f"{_BACKGROUND}.preset": (f"{_BACKGROUND}.type", ("gradient",)),
@@ -48,6 +48,9 @@ CONDITIONS: Mapping[str, Condition] = {
     f"{_BACKGROUND}.fit": (f"{_BACKGROUND}.type", ("image",)),
     f"{_BACKGROUND}.blur": (f"{_BACKGROUND}.type", ("image",)),
     f"{_BACKGROUND}.dim": (f"{_BACKGROUND}.type", ("image",)),
+    **{f"viewerSettings.logo.{name}": ("viewerSettings.logo.assetId", ()) for name in ("position", "size", "linkUrl")},
+    **{f"viewerSettings.cta.{name}": ("viewerSettings.cta.label", ()) for name in ("style", "color", "position")},
+    **{f"viewerSettings.watermarkStyle.{name}": ("watermark", ("on",)) for name in ("opacity", "density")},
     "viewerSettings.page.coverAlone": ("viewerMode", _PAIRED_MODES),
     "viewerSettings.flip.speedMs": ("viewerMode", _FLIPBOOK),
     "viewerSettings.flip.sound": ("viewerMode", _FLIPBOOK),

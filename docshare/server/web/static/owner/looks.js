@@ -12,10 +12,13 @@ const panel = document.querySelector(".looks-preview");
 const control = (name) => form.elements[name];
 const csrf = form.elements.csrf.value;
 
-/** Show only the fields that have an effect. */
+/** Show only the fields that have an effect, and those that have to be corrected. */
 function showFields() {
   for (const field of form.querySelectorAll("[data-when]")) {
-    field.hidden = !field.dataset.is.split(" ").includes(control(field.dataset.when).value);
+    const { when, is } = field.dataset;
+    const { value } = control(when);
+    const hasEffect = is ? is.split(" ").includes(value) : value.trim();
+    field.hidden = !hasEffect && !field.querySelector(".field-error");
   }
   for (const section of form.querySelectorAll("section")) {
     section.hidden = !section.querySelector("[data-field]:not([hidden])");
@@ -40,6 +43,7 @@ function showErrors(errors) {
     input.setAttribute("aria-invalid", "true");
     input.setAttribute("aria-describedby", `${words.id} ${input.getAttribute("aria-describedby") ?? ""}`.trim());
   }
+  showFields();
 }
 
 class Preview {

@@ -1,10 +1,9 @@
-/** Decides which pages are larger than their images, and loads tiles for them. */
+/** Decides which pages are sharper with tiles than with their images, and loads tiles for them. */
 
 import { WIDTHS } from "./source.js";
+import { PIXELS_PER_POINT } from "./zoom.js";
 
-// A page that is fitted to the window may be a little larger than its image: tiles for every page of every reader with a
-// dense screen would cost a lot for what is hardly visible.
-const FITTED = 1.25;
+const ALIKE = 0.004; // a level this close to the size of the page needs no scaling
 
 export class Sharpness {
   /**
@@ -21,15 +20,22 @@ export class Sharpness {
 
   /** @param {import("./modes/standard.js").Mode | import("./modes/paged.js").Paged} mode */
   update(mode) {
-    const views = [...mode.visible().keys()].map((page) => mode.views.get(page)).filter((view) => view && this.isLarge(view));
+    const views = [...mode.visible().keys()].map((page) => mode.views.get(page)).filter((view) => view && this.needsTiles(view));
     this.tiles?.update(views);
     if (views.length > 0 && !this.tiles) this.load(mode);
   }
 
-  /** @param {import("./page.js").PageView} view */
-  isLarge({ width }) {
-    const most = this.zoom.mode === "percent" ? WIDTHS[1] : WIDTHS[1] * FITTED;
-    return width * window.devicePixelRatio > most;
+  /**
+   * Whether a page is larger than its images, or has a level of exactly its size: text is visibly blurred even where an
+   * image of 800 pixels is scaled to 793. Only a reader who chose a percentage expects that; fitted pages load less.
+   *
+   * @param {import("./page.js").PageView} view
+   */
+  needsTiles({ width, size }) {
+    const pixels = width * window.devicePixelRatio;
+    if (pixels > WIDTHS[1]) return true;
+    const percent = (100 * pixels) / size.w / PIXELS_PER_POINT;
+    return this.zoom.mode === "percent" && this.source.facts.tiles.levels.some((level) => Math.abs(level / percent - 1) < ALIKE);
   }
 
   async load(mode) {

@@ -6,11 +6,12 @@
 import { make } from "./dom.js";
 import { loadImage } from "./images.js";
 import { Queue } from "./queue.js";
+import { PIXELS_PER_POINT } from "./zoom.js";
 
 const SETTLED = 150; // ms without movement before tiles are requested
 const AT_ONCE = 3;
 const NEARLY = 0.97; // a level that is this much smaller than the page is not visibly blurred
-const PIXELS_PER_POINT = 96 / 72;
+const ALIKE = 0.004; // relative difference of sizes up to which the tiles are shown pixel for pixel
 
 /** @typedef {import("./page.js").PageView} PageView */
 /** @typedef {{level: number, wide: number, tall: number}} Grid  pixels of the page at that level */
@@ -95,6 +96,21 @@ class Layer {
   }
 
   /**
+   * Show tiles pixel for pixel where their level has the size of the page but for a fraction of a pixel: scaling by that
+   * fraction would blur them. The size is relative to the page, so that they follow it when the zoom changes.
+   *
+   * @param {Grid} grid
+   */
+  fit({ wide, tall }) {
+    const { w, h } = this.view.size;
+    const width = this.view.width * window.devicePixelRatio;
+    const [across, down] = [wide / width, (tall * w) / (width * h)];
+    const isExact = Math.max(Math.abs(across - 1), Math.abs(down - 1)) < ALIKE;
+    this.element.style.width = `${isExact ? 100 * across : 100}%`;
+    this.element.style.height = `${isExact ? 100 * down : 100}%`;
+  }
+
+  /**
    * @param {Grid} grid
    * @returns {Area} the tiles in the window
    */
@@ -118,6 +134,7 @@ class Layer {
       return;
     }
     const grid = this.chooseGrid();
+    this.fit(grid);
     const area = this.visibleArea(grid);
     const middle = [(area.left + area.right - 1) / 2, (area.top + area.bottom - 1) / 2];
     for (let row = area.top; row < area.bottom; row += 1) {

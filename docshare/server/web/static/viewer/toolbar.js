@@ -75,13 +75,17 @@ export class Toolbar {
     const title = document.querySelector(".bar h1");
     const shown = FOLDABLE.map(byId).filter((tool) => tool && !tool.hidden);
     const tools = shown.map((tool) => tool.closest("form") ?? tool); // a button submits the form that it is in
-    const homes = tools.map((tool) => [tool, tool.parentElement, tool.nextElementSibling]);
+    const homes = tools.map((tool) => {
+      const home = document.createComment("");
+      tool.before(home);
+      return home;
+    });
     const lacksRoom = () => title.clientWidth < Math.min(TITLE_WIDTH, title.scrollWidth);
     let width = 0;
     const fold = () => {
       if (width === window.innerWidth) return; // only the height changes when a keyboard opens
       width = window.innerWidth;
-      for (const [tool, parent, next] of homes.toReversed()) parent.insertBefore(tool, next);
+      homes.forEach((home, place) => home.after(tools[place]));
       menu.remove();
       button.remove();
       for (const tool of tools) {

@@ -6,7 +6,7 @@
 // The maximum width of a page in mode "auto"; pages.css has the same value, so that nothing moves when scripts start.
 const COLUMN = 960;
 const COLUMN_WIDE = 1200;
-const PIXELS_PER_POINT = 96 / 72;
+export const PIXELS_PER_POINT = 96 / 72;
 const LONGEST_SIDE = 16000; // browsers do not draw much larger elements
 export const LOWEST = 50;
 export const HIGHEST = 400;

@@ -2,21 +2,21 @@
 
 /** @typedef {{x: number, y: number, w: number, h: number}} Box  CSS pixels, from the top left of the page */
 
-const GAP = 4; // CSS pixels, as in feedback-pages.css
+const GAP = 4; // CSS pixels, as in feedback-hotspots.css
 const SPOTS = ["inside", "right", "left", "above", "below"];
 
 /**
  * @param {Box} area
  * @param {number} dot  width and height
- * @param {boolean} centred  whether the dot inside is in the center of the area, otherwise in its upper right corner
+ * @param {boolean} isCentered  whether the dot inside is in the center of the area, otherwise in its upper right corner
  * @returns {Record<string, Box>}
  */
-function placesOf(area, dot, centred) {
+function placesOf(area, dot, isCentered) {
   const [right, bottom] = [area.x + area.w, area.y + area.h];
   const middle = area.y + (area.h - dot) / 2;
   const at = (x, y) => ({ x, y, w: dot, h: dot });
   return {
-    inside: centred ? at(area.x + (area.w - dot) / 2, middle) : at(right - dot, area.y),
+    inside: isCentered ? at(area.x + (area.w - dot) / 2, middle) : at(right - dot, area.y),
     right: at(right + GAP, middle),
     left: at(area.x - GAP - dot, middle),
     above: at(right - dot, area.y - GAP - dot),
@@ -39,11 +39,11 @@ function overlap(one, other) {
  * @param {Box[]} texts
  * @param {{w: number, h: number}} page
  * @param {number} dot  width and height of the dot
- * @param {boolean} centred
+ * @param {boolean} isCentered
  * @returns {string} the first of SPOTS that covers least text; the dot stays on the page
  */
-export function findSpot(area, texts, page, dot, centred) {
-  const places = placesOf(area, dot, centred);
+export function findSpot(area, texts, page, dot, isCentered) {
+  const places = placesOf(area, dot, isCentered);
   const onPage = SPOTS.filter((spot) => overlap(places[spot], { x: 0, y: 0, ...page }) === dot * dot);
   const covered = (spot) => texts.reduce((sum, text) => sum + overlap(places[spot], text), 0);
   const [best] = onPage.sort((one, other) => covered(one) - covered(other)); // sorting is stable

@@ -1,5 +1,7 @@
 /** The position of a spread: in the center of the window, or from its top if it is larger. */
 
+const LOW = "(max-height: 479px)"; // as in appearance.css
+
 /**
  * @typedef {object} Frame  CSS pixels
  * @property {number} width  of the window, without a scroll bar
@@ -7,6 +9,7 @@
  * @property {number} head  height of the toolbar
  * @property {number} above  space over the pages
  * @property {number} below
+ * @property {number} beside  space for buttons, in the gutter
  * @property {number} gutter
  */
 
@@ -21,6 +24,16 @@
  */
 
 /**
+ * Put the buttons of each page beside it in a low window, so that it keeps its height (feedback-pages.css).
+ *
+ * @param {HTMLElement} stage
+ */
+export function moveButtons(stage) {
+  const { under, mode } = stage.dataset;
+  stage.classList.toggle("has-margin", under !== undefined && mode !== "magazine" && matchMedia(LOW).matches);
+}
+
+/**
  * @param {HTMLElement} stage
  * @returns {Frame}
  */
@@ -33,7 +46,8 @@ export function readFrame(stage) {
     height: clientHeight,
     head: read("--head"),
     above: read("--above"),
-    below: read("--below"),
+    below: read("--below") + read("--under"),
+    beside: read("--beside"),
     gutter: read("--gutter"),
   };
 }

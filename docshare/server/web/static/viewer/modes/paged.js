@@ -7,7 +7,7 @@
 import { make, oncePerFrame } from "../dom.js";
 import { findForemost } from "../foremost.js";
 import { whole } from "../zoom.js";
-import { laySpread, readFrame } from "./layout.js";
+import { laySpread, moveButtons, readFrame } from "./layout.js";
 import { TurnInput } from "./input.js";
 import { MountedPages } from "./mounted.js";
 import { Sides } from "./sides.js";
@@ -166,6 +166,7 @@ export class Paged {
   }
 
   fitStage() {
+    moveButtons(this.stage);
     this.frame = readFrame(this.stage);
     const double = this.pairs();
     const { coverAlone } = this.settings.page;

@@ -28,7 +28,7 @@ export class Sides {
    * @param {boolean[]} ends  whether there is nothing to turn to on each side
    */
   show(lay, frame, ends) {
-    const rooms = [lay.left, frame.width - lay.right];
+    const rooms = [lay.left, frame.width - lay.right].map((room) => room - frame.beside);
     this.elements.forEach((side, index) => {
       side.hidden = ends[index] || rooms[index] < NARROWEST;
       side.style.width = `${rooms[index]}px`;
