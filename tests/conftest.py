@@ -85,3 +85,9 @@ def make(tmp_path: Path, clock: FakeClock, engine: PdfEngine) -> Iterator[Callab
 def world(make: Callable[..., World]) -> World:
     """Return an instance with its cast: fay (Free), bea (Basic), pia (Pro) and mal, a stranger."""
     return make()
+
+
+@pytest.fixture
+def uploaded_file(world: World) -> dict[str, Any]:
+    """Return a file of Pia with the default settings."""
+    return world.pia.upload()

@@ -59,11 +59,6 @@ def get_viewer_settings(world: World, made: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    return world.pia.upload()
-
-
 @pytest.mark.parametrize(
     ("kind", "content", "media_type"),
     [

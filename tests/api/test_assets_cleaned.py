@@ -30,11 +30,6 @@ FORMATS = ("PNG", "JPEG", "WEBP")
 
 
 @pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    return world.pia.upload()
-
-
-@pytest.fixture
 def upload_and_read_asset(world: World, uploaded_file: dict[str, Any]) -> Callable[..., bytes]:
     """Return a function that uploads an asset and returns the bytes that are served to readers."""
 

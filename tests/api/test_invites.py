@@ -33,11 +33,6 @@ def list_viewed_events(world: World) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    return world.pia.upload()
-
-
 def test_an_invite_has_a_personal_link(world: World, uploaded_file: dict[str, Any]) -> None:
     row = invite(world.pia, uploaded_file, name="  Ann Lee ")
     assert list(row) == ["uuid", "email", "name", "url", "createdAt"]

@@ -3,18 +3,11 @@
 import io
 from typing import Any
 
-import pytest
-
 from tests.support.cast import World
 from tests.support.gate_client import GateClient
 from tests.support.owner import get_readership, put_settings
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import FakeReader, end_all_sessions
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    return world.pia.upload()
 
 
 def pass_gate_and_read(world: World, name: str, guest: GateClient | None = None, **values: str) -> GateClient:

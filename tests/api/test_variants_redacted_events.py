@@ -26,11 +26,6 @@ def world(make: Callable[..., World]) -> World:
 
 
 @pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    return world.pia.upload()
-
-
-@pytest.fixture
 def variant(world: World, uploaded_file: dict[str, Any]) -> dict[str, Any]:
     answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/variants", json={"label": CANARY})
     row: dict[str, Any] = answer.get_json()

@@ -23,12 +23,6 @@ ALL = {"password": "Sesam & öffne", "gateFields": FORM, "viewLimit": 5}
 FORM_VALUES = {"password": "Ada", "mail": "ada@a.example", "phone": "+49 30 1"}
 
 
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a file of Pia without a gate."""
-    return world.pia.upload()
-
-
 def test_one_form_contains_all_requirements(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, **ALL)
     page = GateClient(world, uploaded_file["shortId"]).open_page()

@@ -2,17 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from tests.support.cast import World
 from tests.support.gate_client import GateClient, read_ticket
 from tests.support.owner import put_settings
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a file of Pia without a gate."""
-    return world.pia.upload()
 
 
 def test_a_reader_without_the_gate_cookie_can_still_enter_the_password(

@@ -13,12 +13,6 @@ from tests.support.rows import count_rows
 from tests.web.test_gates import ALL, FORM, FORM_VALUES
 
 
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a file of Pia without a gate."""
-    return world.pia.upload()
-
-
 def list_gate_rows(world: World) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = world.pia.get("/api/v1/gate-responses").get_json()
     return rows

@@ -25,11 +25,6 @@ UNKNOWN = {"shortId": "AbCdEfGhIjK1", "uuid": "00000000-0000-4000-8000-000000000
 
 
 @pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    return world.pia.upload()
-
-
-@pytest.fixture
 def revoked_variant(world: World, uploaded_file: dict[str, Any]) -> dict[str, Any]:
     """Return a revoked variant of the file."""
     path = f"/api/v1/files/{uploaded_file['uuid']}/variants"

@@ -15,11 +15,6 @@ from tests.support.database import dump_database
 from tests.support.owner import put_settings, sign_in_browser
 
 
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    return world.pia.upload()
-
-
 def get_page_image(http: FlaskClient, name: str, page: int = 1, prefix: str = "") -> tuple[str, bytes]:
     """Return the version in the address of a page image, and its bytes."""
     html = http.get(f"{prefix}/{name}").text
