@@ -101,7 +101,7 @@ NAMED_TUPLES = {
 
 MAX_MODULES = 25  # per folder
 # Folders whose modules are all on one level, each named by one noun.
-FLAT = {"docshare/contract", "docshare/server/api", "docshare/server/rules", "docshare/server/web"}
+FLAT = {"docshare/server/api", "docshare/server/rules"}
 
 # Only some modules of the server may read a clock or create random values. Monotonic time is allowed everywhere.
 CLOCK_AND_RANDOM_CALLS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today", "uuid.uuid4"}

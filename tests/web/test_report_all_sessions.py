@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.web import report_sessions
+from docshare.server.web.readership import report_sessions
 from tests.support.cast import World
 from tests.support.database import record_all
 from tests.support.markup import HtmlElement, parse_html

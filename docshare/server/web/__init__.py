@@ -1,8 +1,8 @@
 """Everything that a browser opens: share pages, sign-in, and their resources.
 
-Read ``public`` first: the share page and its pages, text and images. ``gate`` handles the conditions of a link,
-``beacons`` the reports of reading, ``feedback`` the feedback of readers; ``owner`` has the pages of accounts. It
-imports services, never tables.
+Read ``public`` first: the share page and its pages, text and images. ``gates`` handles the conditions of a link,
+``beacons`` the reports of reading, ``feedback`` the feedback of readers; ``owner`` has the pages of accounts, and
+``readership`` those about readers. It imports services, never tables.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,6 @@ from docshare.server.services.links import entry, watermark
 from docshare.server.services.operations import unsubscribe
 from docshare.server.services.readership import viewing
 from docshare.server.web import (
-    account_readership,
     appearance,
     assets,
     beacons,
@@ -26,17 +25,16 @@ from docshare.server.web import (
     downloads,
     feedback,
     finding,
-    gate,
     headers,
     notices,
     oauth,
     oembed,
     owner,
     public,
-    report,
-    report_sessions,
     sign_in,
 )
+from docshare.server.web.gates import gate
+from docshare.server.web.readership import account_readership, report, report_sessions
 
 
 class _FieldUndefined(Undefined):

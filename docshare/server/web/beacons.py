@@ -21,7 +21,7 @@ from docshare.server.services.links import guessing
 from docshare.server.services.links.links import Link
 from docshare.server.services.readership import viewing
 from docshare.server.services.readership.viewing import BeaconSender, PageFacts
-from docshare.server.web import viewer_cookie
+from docshare.server.web.gates import viewer_cookie
 from docshare.server.web.sign_in import session_cookie
 
 # A reader sends about thirty per minute, and all readers allowed behind one address can send theirs.

@@ -9,7 +9,8 @@ from docshare.server.http.headers import content_disposition
 from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, client_country, current_runtime
 from docshare.server.services.links import downloads, guessing
-from docshare.server.web import csrf, problem_pages, viewer_cookie
+from docshare.server.web import csrf, problem_pages
+from docshare.server.web.gates import viewer_cookie
 from docshare.server.web.public import require_open_link
 from docshare.server.web.sign_in import session_cookie
 

@@ -19,8 +19,9 @@ from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.feedback import annotations, feedback, marks, notes, receipts
 from docshare.server.services.readership import readers, taps
 from docshare.server.services.readership.readers import ReaderContext
-from docshare.server.web import csrf, viewer_cookie
+from docshare.server.web import csrf
 from docshare.server.web.beacons import has_global_privacy_control, is_prefetch
+from docshare.server.web.gates import viewer_cookie
 from docshare.server.web.public import require_open_link
 from docshare.server.web.sign_in import session_cookie
 

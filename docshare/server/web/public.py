@@ -1,7 +1,7 @@
 """The share page, the same page for framing, and the page images and texts that it loads.
 
 Nothing here writes: a GET of a share page never changes a row. Beacons report what a reader does. Denied views are
-counted in memory, see ``denied_attempts``.
+counted in memory, see ``gates.denied_attempts``.
 """
 
 import re
@@ -25,19 +25,9 @@ from docshare.server.services.links import downloads, entry, guessing, links
 from docshare.server.services.links.entry import EntryState
 from docshare.server.services.links.links import Link
 from docshare.server.services.readership import visits
-from docshare.server.web import (
-    assets,
-    branding,
-    denied_attempts,
-    derived,
-    feedback_facts,
-    gate_page,
-    headers,
-    problem_pages,
-    scriptless,
-    viewer_cookie,
-)
+from docshare.server.web import assets, branding, derived, feedback_facts, headers, problem_pages, scriptless
 from docshare.server.web.beacons import has_global_privacy_control, issue_page_token
+from docshare.server.web.gates import denied_attempts, gate_page, viewer_cookie
 from docshare.server.web.owner import wording
 from docshare.server.web.sign_in import session_cookie
 

@@ -14,7 +14,7 @@ from docshare.server.http.views import current_runtime
 from docshare.server.services.links import entry, sender
 from docshare.server.services.links.entry import EntryState
 from docshare.server.services.links.links import Link
-from docshare.server.web import viewer_cookie
+from docshare.server.web.gates import viewer_cookie
 
 FIELD_PREFIX = "field-"  # prefix of the field keys in the form: a field may be called ``password``
 NEUTRAL_TITLE = "Shared document"

@@ -13,7 +13,7 @@ from docshare.server.services.accounts import sign_in
 from docshare.server.services.readership import account_report, report
 from docshare.server.services.readership.account_report import AccountSession, FileSessions
 from docshare.server.web import sign_in_return
-from docshare.server.web.report import read_days
+from docshare.server.web.readership.report import read_days
 from docshare.server.web.sign_in import session_cookie
 
 blueprint = Blueprint("account_readership", __name__)

@@ -13,8 +13,9 @@ from docshare.server.services.files import page_range
 from docshare.server.services.links import entry
 from docshare.server.services.links.entry import EntrySubmission
 from docshare.server.services.links.links import Link
-from docshare.server.web import csrf, denied_attempts, gate_page, headers, problem_pages, viewer_cookie
-from docshare.server.web.gate_page import FIELD_PREFIX, RejectedForm
+from docshare.server.web import csrf, headers, problem_pages
+from docshare.server.web.gates import denied_attempts, gate_page, viewer_cookie
+from docshare.server.web.gates.gate_page import FIELD_PREFIX, RejectedForm
 from docshare.server.web.public import find_embedded_link, find_link
 from docshare.server.web.sign_in import session_cookie
 

@@ -16,7 +16,7 @@ from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.readership import report, sessions
 from docshare.server.web import problem_pages, sign_in_return
-from docshare.server.web.report import (
+from docshare.server.web.readership.report import (
     OWNER_ONLY,
     describe_days,
     file_address,
