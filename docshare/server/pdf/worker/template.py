@@ -93,7 +93,11 @@ def _can_fork(place: ProcessPlace) -> bool:
 
 @cache
 def _load(*, edits: bool) -> None:
-    """Load the libraries, and exempt their objects from garbage collection, which would copy their memory."""
+    """Load the libraries, and exempt their objects from garbage collection.
+
+    A collection writes to every object, which copies the memory that the workers share: each would then occupy 11.1 MB
+    of its own instead of 1.6 MB.
+    """
     main.load_libraries(edits=edits)
     gc.collect()
     gc.freeze()
