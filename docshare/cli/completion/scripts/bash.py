@@ -1,10 +1,18 @@
 """The completion script for bash (3.2 and later)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from docshare.cli.completion.scripts.case_lines import (
+    ScriptNames,
+    join_alternatives,
+    render_arguments,
+    render_descents,
+    render_values,
+)
 from docshare.cli.completion.scripts.nodes import HEADER, CompletionNode, build_nodes, list_valued_options
-from docshare.cli.reference.tree import Command, ValueCompletion
+from docshare.cli.reference.tree import Command
 
+_NAMES = ScriptNames(path="command", fixed="_docshare_reply", files="_docshare_local")
 _TEMPLATE = """\
 # bash {header}
 
@@ -83,37 +91,14 @@ def render_script(root: Command) -> str:
     every = build_nodes(root)
     return _TEMPLATE.format(
         header=HEADER,
-        valued=_join_alternatives(list_valued_options(root)),
-        descents="\n".join(_render_descents(every)),
-        values="\n".join(line for node in every[1:] for line in _render_values(node)),
-        shared="\n".join(_render_values(every[0])),
+        valued=join_alternatives(list_valued_options(root)),
+        descents="\n".join(render_descents(every, _NAMES)),
+        values="\n".join(line for node in every[1:] for line in render_values(node, _NAMES)),
+        shared="\n".join(render_values(every[0], _NAMES)),
         words="\n".join(_render_words(every)),
         globals=" ".join(name for option in every[0].options for name in option.names),
-        arguments="\n".join(_render_arguments(every)),
+        arguments="\n".join(render_arguments(every, _NAMES)),
     )
-
-
-def _join_alternatives(names: Iterable[str]) -> str:
-    return "|".join(dict.fromkeys(names))
-
-
-def _render_descents(every: list[CompletionNode]) -> Iterator[str]:
-    for node in every:
-        for word, _ in node.words:
-            yield f"            '{node.path}|{word}') command='{f'{node.path} {word}'.strip()}' ;;"
-
-
-def _render_values(node: CompletionNode) -> Iterator[str]:
-    for option in node.options:
-        if option.value is not None:
-            patterns = "|".join(f"'{node.path}|{name}'" for name in option.names)
-            yield f"        {patterns}) {_render_offer(option.value) or ':'}; return ;;"
-
-
-def _render_offer(value: ValueCompletion) -> str:
-    cached = [f"_docshare_cached {value.kind}"] if value.kind else []
-    fixed = [f"_docshare_reply {' '.join(value.words)}"] if value.words else []
-    return "; ".join(cached + fixed) or ("_docshare_local" if value.path else "")
 
 
 def _render_words(every: list[CompletionNode]) -> Iterator[str]:
@@ -121,9 +106,3 @@ def _render_words(every: list[CompletionNode]) -> Iterator[str]:
         commands = " ".join(word for word, _ in node.words)
         options = " ".join(name for option in node.options for name in option.names) if node.path else ""
         yield f"        '{node.path}') commands='{commands}' options='{options}' ;;"
-
-
-def _render_arguments(every: list[CompletionNode]) -> Iterator[str]:
-    for node in every:
-        if node.argument is not None and _render_offer(node.argument):
-            yield f"            '{node.path}') {_render_offer(node.argument)} ;;"

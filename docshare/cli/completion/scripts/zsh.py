@@ -2,9 +2,17 @@
 
 from collections.abc import Iterator
 
+from docshare.cli.completion.scripts.case_lines import (
+    ScriptNames,
+    join_alternatives,
+    render_arguments,
+    render_descents,
+    render_values,
+)
 from docshare.cli.completion.scripts.nodes import HEADER, CompletionNode, build_nodes, list_valued_options
-from docshare.cli.reference.tree import Command, Option, ValueCompletion
+from docshare.cli.reference.tree import Command, Option
 
+_NAMES = ScriptNames(path="current", fixed="_docshare_fixed", files="_files")
 _TEMPLATE = """\
 #compdef docshare
 # zsh {header}
@@ -80,13 +88,13 @@ def render_script(root: Command) -> str:
     every = build_nodes(root)
     return _TEMPLATE.format(
         header=HEADER,
-        valued="|".join(dict.fromkeys(list_valued_options(root))),
-        descents="\n".join(_render_descents(every)),
-        values="\n".join(line for node in every[1:] for line in _render_values(node)),
-        shared="\n".join(_render_values(every[0])),
+        valued=join_alternatives(list_valued_options(root)),
+        descents="\n".join(render_descents(every, _NAMES)),
+        values="\n".join(line for node in every[1:] for line in render_values(node, _NAMES)),
+        shared="\n".join(render_values(every[0], _NAMES)),
         words="\n".join(_render_words(every)),
         globals="\n".join(f"            {_describe_option(option)}" for option in every[0].options),
-        arguments="\n".join(_render_arguments(every)),
+        arguments="\n".join(render_arguments(every, _NAMES)),
     )
 
 
@@ -97,25 +105,6 @@ def _quote(value: str, description: str) -> str:
 
 def _describe_option(option: Option) -> str:
     return " ".join(_quote(name, option.help) for name in option.names)
-
-
-def _render_descents(every: list[CompletionNode]) -> Iterator[str]:
-    for node in every:
-        for word, _ in node.words:
-            yield f"            '{node.path}|{word}') current='{f'{node.path} {word}'.strip()}' ;;"
-
-
-def _render_values(node: CompletionNode) -> Iterator[str]:
-    for option in node.options:
-        if option.value is not None:
-            patterns = "|".join(f"'{node.path}|{name}'" for name in option.names)
-            yield f"        {patterns}) {_render_offer(option.value) or ':'}; return ;;"
-
-
-def _render_offer(value: ValueCompletion) -> str:
-    cached = [f"_docshare_cached {value.kind}"] if value.kind else []
-    fixed = [f"_docshare_fixed {' '.join(value.words)}"] if value.words else []
-    return "; ".join(cached + fixed) or ("_files" if value.path else "")
 
 
 def _render_words(every: list[CompletionNode]) -> Iterator[str]:
@@ -130,9 +119,3 @@ def _render_words(every: list[CompletionNode]) -> Iterator[str]:
             yield from (f"                {_describe_option(option)}" for option in node.options)
             yield "            )"
         yield "            ;;"
-
-
-def _render_arguments(every: list[CompletionNode]) -> Iterator[str]:
-    for node in every:
-        if node.argument is not None and _render_offer(node.argument):
-            yield f"            '{node.path}') {_render_offer(node.argument)} ;;"
