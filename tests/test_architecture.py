@@ -82,7 +82,7 @@ NOUNS: dict[str, set[str]] = {
     "public": {"qr", "upload"},
     "push": {"browse", "lint", "upload"},
     "qr": {"browse", "variants"},
-    "readership": {"browse", "events", "files", "variants"},
+    "readership": {"browse", "files", "variants"},
     "serve": {"events"},
     "trigger": {"webhooks"},
     "upload": {"browse", "lint", "qr", "settings", "variants"},

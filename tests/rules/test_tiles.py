@@ -29,7 +29,7 @@ def test_a_tile_has_its_place_and_size(
 @pytest.mark.parametrize(
     ("page", "level", "column", "row"),
     [
-        (1, 200, 0, 0),
+        (1, 300, 0, 0),
         (1, 1600, 0, 0),
         (1, 400, 4, 0),
         (1, 400, 0, 5),

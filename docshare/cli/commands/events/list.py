@@ -10,16 +10,15 @@ import typer
 from docshare.cli.commands.events.rows import build_feed_spec
 from docshare.cli.commands.events.selection import (
     Row,
-    Since,
     StreamSelection,
     filter_allowed_streams,
     merge_by_time,
     moment_of,
-    parse_since,
     resolve_file,
 )
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import current_context
+from docshare.cli.framework.durations import Since, parse_since
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.option_groups import OptionGroup
 from docshare.contract.streams import LIMIT_MAX

@@ -17,13 +17,13 @@ from docshare.cli.commands.events.selection import (
     Row,
     StreamSelection,
     filter_allowed_streams,
-    parse_until,
     resolve_file,
     stream_of,
 )
 from docshare.cli.commands.events.start import NOW, StartResolver, fetch_account_id, load_cursor
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.durations import parse_until
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Emitter, compile_query, run_query
 from docshare.cli.terminal.text import parse_duration

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.events.selection import Since, parse_since
 from docshare.cli.commands.readership.sessions import FileArgument, build_session_spec, explain_forbidden, fetch_labels
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.durations import Since, parse_since
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.charts import draw_bar
 from docshare.cli.terminal.output import Column, Spec

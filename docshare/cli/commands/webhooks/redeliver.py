@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.events.selection import Since, parse_since
 from docshare.cli.commands.webhooks.deliveries import ABANDONED, fetch_newest, read_delivery_ids
 from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
 from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.durations import Since, parse_since
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
