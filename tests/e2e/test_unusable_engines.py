@@ -62,6 +62,10 @@ def list_names(server: ServerProcess) -> list[str]:
     return [file["uuid"] for file in answer.json()]
 
 
+# It waits for their ends, up to 10 s.
+TERMINATE = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = 'serving'"
+
+
 def require_unavailable(server: ServerProcess, words: str) -> None:
     """Upload until the server reports the trouble. A connection that just ended may be reported before."""
 
@@ -116,7 +120,7 @@ def test_a_database_that_becomes_unusable_is_unavailable_until_it_is_repaired(
                 for statement in (cause, cure):
                     admin.execute(statement)
                     # Sessions keep the settings with which they began.
-                    admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'serving'")
+                    admin.execute(TERMINATE)
                     if statement == cause:
                         require_unavailable(server, words)
             wait_until(lambda: requests.get(f"{server.url}/healthz", timeout=20).status_code == 200)

@@ -1,6 +1,7 @@
 """Faults of the host: classification, logging, and their effect on stored data."""
 
 import errno
+import io
 import logging
 import sqlite3
 from pathlib import Path
@@ -9,9 +10,11 @@ import peewee
 import pytest
 
 from docshare.server.http import faults
+from docshare.server.pdf import child
 from docshare.server.services.files import intake
 from docshare.server.store import reserve
 from tests.support.cast import World
+from tests.support.pdfs import simple_pdf
 
 
 def make_sqlite_error(name: str) -> peewee.OperationalError:
@@ -102,3 +105,19 @@ def test_the_reserve_is_released_only_on_a_full_disk(tmp_path: Path, monkeypatch
     assert not (tmp_path / reserve.RESERVE_NAME).exists()
     assert reserve.ensure_reserve(tmp_path) == 0
     assert reserve.is_spent(tmp_path)
+
+
+def test_an_upload_that_cannot_be_opened_for_its_check_is_503(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The document is not to blame, so the sender must not read that it is damaged."""
+    uploaded = world.pia.upload()
+
+    def refuse(path: str) -> int:
+        raise OSError(errno.EMFILE, "Too many open files", path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(child, "_open_regular_file", refuse)
+        answer = world.pia.post("/api/v1/files", data={"file": (io.BytesIO(simple_pdf(pages=2)), "a.pdf")})
+        assert (answer.status_code, answer.get_json()["code"]) == (503, "unavailable"), answer.text
+        image = world.http.get(f"/{uploaded['shortId']}/pages/1-800.jpg?v=1")
+        assert image.status_code == 503
+    assert world.http.get(f"/{uploaded['shortId']}/pages/1-800.jpg?v=1").status_code == 200

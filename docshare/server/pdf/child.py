@@ -6,6 +6,7 @@ The worker reads hostile files, so ``answers`` validates everything else in the 
 """
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -26,6 +27,8 @@ from docshare.server.pdf.program import StartedProcess, WorkerOptions, WorkerSta
 from docshare.server.pdf.worker.main import MAX_JSON_BYTES
 
 START_TIMEOUT_S = 10.0  # per attempt, of two
+# The host lacks something or fails; the file itself may be fine.
+_HOST_FAULTS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
 _MAX_HEADER_BYTES = 4096
 _MAX_BODY_BYTES = 64 << 20
 _MAX_FILE_BYTES = 1 << 30
@@ -166,8 +169,8 @@ class WorkerProcess:
         ``timeout_s`` overrides the wall-clock limit of the worker; ``cpu_s`` limits the processor time. If ``sink`` is
         given, the body of the reply is written to it and may be larger; ``body`` is then empty. The worker receives
         the file at ``job["path"]`` as a descriptor, never its name. If the file cannot be opened, the reply has the
-        error ``missing``. Raises OSError if ``sink`` cannot be written. Raises BrokenWorkerError or WorkerTimeoutError;
-        the caller must then call ``kill``.
+        error ``missing``. Raises OSError if ``sink`` cannot be written, or if the host is the cause that the file
+        cannot be opened. Raises BrokenWorkerError or WorkerTimeoutError; the caller must then call ``kill``.
         """
         self.jobs += 1
         self._job_start = (time.monotonic(), self._all_cpu_s())
@@ -199,7 +202,9 @@ class WorkerProcess:
         line = json.dumps({key: value for key, value in job.items() if key != "path"}).encode("ascii") + b"\n"
         try:
             file = _open_regular_file(job["path"])
-        except OSError:
+        except OSError as error:
+            if error.errno in _HOST_FAULTS:
+                raise
             return WorkerReply({"error": "missing"}, b"")
         try:
             sent_bytes = socket.send_fds(self._jobs, [line], [file])

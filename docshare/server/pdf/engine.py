@@ -279,7 +279,7 @@ class PdfEngine:
             return self._ask(slot, job, answers.parse_colors, wall_s=budget_s, attempts=1) or None
         except WorkerRefusal:
             return None
-        except (BrokenWorkerError, WorkerTimeoutError, Problem) as error:
+        except (BrokenWorkerError, WorkerTimeoutError, OSError, Problem) as error:
             _log.warning("Killed a PDF worker: %s", error)
             self._pool.discard(slot)
             return None
