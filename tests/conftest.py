@@ -68,8 +68,11 @@ def clock() -> FakeClock:
 @pytest.fixture
 def make(tmp_path: Path, clock: FakeClock, engine: PdfEngine) -> Iterator[Callable[..., World]]:
     """Yield a function that makes a world; settings of the server are its keyword arguments."""
+    from docshare.server.pdf.budget import ProcessorBudget
     from tests.support.cast import close_world, make_runtime, make_world
 
+    # All tests share the engine, and the ids of their accounts repeat: no account is slow because of an earlier test.
+    engine._pool._schedule.budget = ProcessorBudget()
     made: list[World] = []
 
     def build(**settings: Any) -> World:
