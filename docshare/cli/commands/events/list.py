@@ -18,9 +18,9 @@ from docshare.cli.commands.events.selection import (
 )
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import current_context
-from docshare.cli.framework.durations import Since, parse_since
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.option_groups import OptionGroup
+from docshare.cli.framework.times import Since, parse_since
 from docshare.contract.streams import LIMIT_MAX
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from docshare.cli.commands.events.selection import (
 from docshare.cli.commands.events.start import NOW, StartResolver, fetch_account_id, load_cursor
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.durations import parse_until
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.times import parse_until
 from docshare.cli.terminal.output import Emitter, compile_query, run_query
 from docshare.cli.terminal.text import parse_duration
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from docshare.cli.framework.context import Context
-from docshare.cli.framework.durations import parse_since
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.times import parse_since
 from docshare.contract.wire import format_instant, parse_instant
 
 if TYPE_CHECKING:

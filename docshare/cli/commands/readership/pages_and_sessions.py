@@ -9,8 +9,8 @@ from docshare.cli.commands.readership.sessions import FileArgument, build_sessio
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.durations import Since, parse_since
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.times import Since, parse_since
 from docshare.cli.terminal.charts import draw_bar
 from docshare.cli.terminal.output import Column, Spec
 from docshare.client.errors import Refused

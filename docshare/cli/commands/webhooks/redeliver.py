@@ -10,8 +10,8 @@ from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
 from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.durations import Since, parse_since
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.times import Since, parse_since
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
 from docshare.client.recipients import read_objects
