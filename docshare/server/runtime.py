@@ -41,12 +41,16 @@ if TYPE_CHECKING:
 
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
-COSTLY_PREFIX = "costly "
-"""The start of those keys of ``Runtime.text_slots`` that are owners of costly documents."""
+
+@dataclass(frozen=True)
+class CostlyOwner:
+    """The owner of costly documents, by whom their readers share ``Runtime.text_slots``; ``key`` as in ``Tenant``."""
+
+    key: str
 
 
-def _is_costly_key(who: Hashable) -> bool:
-    return str(who).startswith(COSTLY_PREFIX)
+def _is_costly(who: Hashable) -> bool:
+    return isinstance(who, CostlyOwner)
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class Runtime:
     key_uses: dict[str, int] = field(default_factory=dict)
     probes: Probes = field(default_factory=Probes)
     untrusted_proxies: UntrustedProxies = field(default_factory=UntrustedProxies)
-    text_slots: FairSlots = field(default_factory=partial(FairSlots, 4, 12, _is_costly_key))
+    text_slots: FairSlots = field(default_factory=partial(FairSlots, 4, 12, _is_costly))
     heartbeats: dict[str, int] = field(default_factory=dict)
     confinement: ConfinementProbe = field(default_factory=ConfinementProbe)
     requests: Durations = field(default_factory=Durations)

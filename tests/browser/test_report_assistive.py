@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from docshare.server.services.readership import viewing
 from tests.browser.test_report import COOKIE, ReportDocument, report_document
-from tests.support.accessibility import list_headings, list_image_names, list_landmarks, read_tree
+from tests.support.accessibility import AccessibleNode, list_headings, list_image_names, list_landmarks, read_tree
 from tests.support.browser import DESKTOP, visitor
 from tests.support.reader import FakeReader
 
@@ -61,6 +61,13 @@ def open_page(page: Page, document: ReportDocument, place: str) -> None:
         page.goto(document.report_url + place)
 
 
+def read_unfolded(page: Page, document: ReportDocument, place: str) -> list[AccessibleNode]:
+    """Open a page of ``PAGES``, unfold all of it, and return its accessibility tree."""
+    open_page(page, document, place)
+    page.evaluate(OPEN_DETAILS)
+    return read_tree(page)
+
+
 def tab_to(page: Page, name: str | re.Pattern[str], presses: int = 60) -> None:
     """Press Tab until the focused element has that accessible name."""
     for _ in range(presses):
@@ -86,9 +93,7 @@ def get_focused_name(page: Page) -> str:
 def test_headings_are_in_order_and_landmarks_have_names_of_their_own(
     report_page: Page, report_document: ReportDocument, place: str
 ) -> None:
-    open_page(report_page, report_document, place)
-    report_page.evaluate(OPEN_DETAILS)
-    tree = read_tree(report_page)
+    tree = read_unfolded(report_page, report_document, place)
     levels = [level for level, _ in list_headings(tree)]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -107,9 +112,7 @@ def test_headings_are_in_order_and_landmarks_have_names_of_their_own(
 def test_the_names_of_the_graphics_have_their_numbers(
     report_page: Page, report_document: ReportDocument, place: str
 ) -> None:
-    open_page(report_page, report_document, place)
-    report_page.evaluate(OPEN_DETAILS)
-    names = list_image_names(read_tree(report_page))
+    names = list_image_names(read_unfolded(report_page, report_document, place))
     assert names
     assert [name for name in names if not re.search(r"\d", name)] == []
 

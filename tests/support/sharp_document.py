@@ -1,4 +1,4 @@
-"""A document whose pages show how sharp they are: small text, hairlines, and photos, with a font of its own."""
+"""A document to measure sharpness with: small text in an embedded font, hairlines, and photos."""
 
 import io
 import random

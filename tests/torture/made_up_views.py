@@ -9,7 +9,7 @@ attacks advance the clock of the server.
 import itertools
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -76,6 +76,12 @@ class AttackedDocument:
     def wait(self, seconds: float) -> None:
         self.world.clock.advance(seconds=seconds)
 
+    def report_once(self, readers: Iterable[FakeReader]) -> None:
+        """Let 3 s pass, and send one report with input for each of ``readers``."""
+        self.wait(3)
+        for reader in readers:
+            reader.send_next_beacon(input=True)
+
     def measure_outcome(self, due: int, *, at_most: bool = False) -> AttackOutcome:
         """Return the result so far."""
         now = self.world.pia.get(f"/api/v1/files/{self.link}/readership").get_json()["summary"]["activeReaders"]
@@ -134,18 +140,14 @@ def change_the_browser(stage: AttackedDocument) -> AttackOutcome:
         [f"Mozilla/5.0 (X11; Linux x86_64) {family}.{n}" for n in range(9) for family in _FAMILIES]
     )
     readers = [stage.load_page(agent=next(agents)) for _ in range(stage.sessions)]
-    stage.wait(3)
-    for reader in readers:
-        reader.send_next_beacon(input=True)
+    stage.report_once(readers)
     return stage.measure_outcome(VIEWS_PER_ADDRESS)
 
 
 def change_the_address_within_a_network(stage: AttackedDocument) -> AttackOutcome:
     """Use a different IPv6 address of one /64 for each session."""
     readers = [stage.load_page(address=f"2001:db8:1:1::{host:x}") for host in range(1, stage.sessions + 1)]
-    stage.wait(3)
-    for reader in readers:
-        reader.send_next_beacon(input=True)
+    stage.report_once(readers)
     return stage.measure_outcome(VIEWS_PER_READER)
 
 
@@ -153,9 +155,7 @@ def write_addresses_differently(stage: AttackedDocument) -> AttackOutcome:
     """Use the IPv4 address of the attacker and the IPv6 addresses that contain it."""
     forms = itertools.cycle(["198.51.100.4", "::ffff:198.51.100.4", "::ffff:c633:6404"])
     readers = [stage.load_page(address=next(forms)) for _ in range(stage.sessions)]
-    stage.wait(3)
-    for reader in readers:
-        reader.send_next_beacon(input=True)
+    stage.report_once(readers)
     return stage.measure_outcome(VIEWS_PER_READER)
 
 
@@ -218,9 +218,7 @@ def open_every_link(stage: AttackedDocument) -> AttackOutcome:
     links.append((invite["url"].rpartition("/")[2], ""))
     every = itertools.cycle(links)
     readers = [stage.load_page(link=link, prefix=prefix) for link, prefix in itertools.islice(every, stage.sessions)]
-    stage.wait(3)
-    for reader in readers:
-        reader.send_next_beacon(input=True)
+    stage.report_once(readers)
     return stage.measure_outcome(VIEWS_PER_READER)
 
 

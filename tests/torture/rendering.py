@@ -146,7 +146,7 @@ def thumbnails(stage: FloodedServer) -> list[AttackRequest]:
 
 
 def searches(stage: FloodedServer) -> list[AttackRequest]:
-    """Search documents whose text takes long to read, and request their plain version, from many addresses."""
+    """From many addresses, search documents with slow text, and request their pages without scripts."""
     mal = stage.create_attacker()
     documents = [hostile_pdfs.endless_text_pages(PAGES), hostile_pdfs.bomb_pages(PAGES), pdfs.dense_text_pdf(800, 5)]
     paths = [path for page in range(1, 800, 30) for path in (f"/search?q=e&from={page}", f"?page={page}")]

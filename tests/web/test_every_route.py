@@ -1,5 +1,6 @@
 """Properties of every route of the application, for every method and outcome."""
 
+import inspect
 import re
 from collections import Counter
 from http.client import HTTPConnection
@@ -133,3 +134,15 @@ def test_claim_and_import_accept_post_only(world: World, path: str) -> None:
                     method, path, {**world.pia.headers, "Content-Type": "application/json"}, b"x" * size
                 )
                 assert (reply.status, reply.headers["allow"]) == (405, "POST"), (method, size)
+
+
+def test_no_view_or_hook_is_a_coroutine(world: World) -> None:
+    """The application calls all of them directly: the result of a coroutine would not be a response."""
+    app = world.app
+    hooks = [app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs]
+    called = [
+        *app.view_functions.values(),
+        *(func for by_blueprint in hooks for funcs in by_blueprint.values() for func in funcs),
+    ]
+    assert len(called) > 100
+    assert [func for func in called if inspect.iscoroutinefunction(func)] == []

@@ -34,7 +34,7 @@ THUMBNAIL_WIDTH = 160  # sharp at 80 CSS pixels on dense screens, as in the libr
 THUMBNAIL_WIDTHS = (THUMBNAIL_WIDTH, 240)  # sharp at 120 CSS pixels on any screen, as beside the pages
 _MAX_TRIALS = 1_000
 _MAX_TEXT_JOBS = 25  # of ``TEXTS_BUDGET_S`` each
-_MAX_LONG_TEXTS_S = 5.0  # for jobs that read only one page, whose text takes longer than the budget, up to seconds
+_MAX_LONG_TEXTS_S = 5.0  # for all jobs that read one page only, because its text takes longer than the budget
 
 
 class PageStore:

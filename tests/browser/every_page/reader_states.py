@@ -100,7 +100,7 @@ def zoom_in(page: Page) -> None:
 
 
 def view_with_looks(key: str, **blocks: Any) -> State:
-    """Open a document whose owner changed its appearance, with a logo."""
+    """Open a document with a logo, a button and another appearance."""
 
     def find_address(stage: Stage) -> str:
         made = stage.share(key)

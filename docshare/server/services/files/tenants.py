@@ -2,7 +2,7 @@
 
 from docshare.server.http.rate_limits import address_key
 from docshare.server.pdf.budget import Tenant
-from docshare.server.runtime import COSTLY_PREFIX, Runtime
+from docshare.server.runtime import CostlyOwner, Runtime
 from docshare.server.services.links.links import SharedFile
 
 
@@ -21,14 +21,14 @@ def owner_tenant(file: SharedFile) -> Tenant:
     return Tenant(f"file {file.uuid}" if file.owner_id is None else account_tenant_key(file.owner_id), file.sha256)
 
 
-def text_slot_key(rt: Runtime, file: SharedFile, address: str) -> str:
+def text_slot_key(rt: Runtime, file: SharedFile, address: str) -> str | CostlyOwner:
     """Return the key by which a reader at ``address`` shares ``Runtime.text_slots`` for the text of ``file``.
 
     That is the reader's network, or the owner of a costly document: readers of those from many networks together must
     leave slots to the readers of others.
     """
     tenant = reader_tenant(file, address)
-    return f"{COSTLY_PREFIX}{tenant.owner}" if rt.engine.is_costly(tenant) else address_key(address)
+    return CostlyOwner(tenant.owner) if rt.engine.is_costly(tenant) else address_key(address)
 
 
 def account_tenant_key(account_id: int) -> str:

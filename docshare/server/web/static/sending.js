@@ -2,6 +2,9 @@
 
 const TOO_LATE_MS = 15 * 60 * 1000;
 
+/** The browser does not keep a chosen file while it loads another page. */
+export const SIGNED_OUT = "You are no longer signed in. Load this page again, sign in, and choose the file again.";
+
 /** Why an upload failed. ``message`` is for people, empty if they canceled it; ``status`` is 0 without a response. */
 export class Failure extends Error {
   /**

@@ -1,10 +1,8 @@
 /** Scripts for the pages of one file: copy a link, show form rows one by one, upload a file with progress. */
 
-import { send } from "../sending.js";
+import { SIGNED_OUT, send } from "../sending.js";
 
 const SAID_MS = 1600;
-// The browser does not keep a chosen file while it loads another page.
-const SIGNED_OUT = "You are no longer signed in. Load this page again, sign in, and choose the file again.";
 
 /** @param {HTMLButtonElement} button */
 function copies(button) {

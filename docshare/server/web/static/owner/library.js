@@ -1,6 +1,6 @@
 /** The library: uploads chosen and dropped files, a few at a time, and copies links. The list works without scripts. */
 
-import { copyLink, send, takeDrops, tooLarge } from "../sending.js";
+import { SIGNED_OUT, copyLink, send, takeDrops, tooLarge } from "../sending.js";
 import { byId, make } from "../viewer/dom.js";
 import { loadList, startList } from "./list.js";
 
@@ -60,7 +60,7 @@ async function start(upload) {
   try {
     finish(upload, await sending.answer);
   } catch (failure) {
-    if (failure.status === 401) fail(upload, "You are no longer signed in. Load this page again, sign in, and choose the file again.");
+    if (failure.status === 401) fail(upload, SIGNED_OUT);
     else if (failure.message) fail(upload, failure.message);
     else leave(upload);
   }

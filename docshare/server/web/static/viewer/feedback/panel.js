@@ -5,7 +5,6 @@ import { NoteForm } from "./noteform.js";
 import { NoteList } from "./notelist.js";
 
 const AWAY = 12; // CSS pixels between pages and elements beside them
-const BUTTONS = 62; // CSS pixels beside a page, as in feedback-pages.css
 
 export class Panel {
   /**
@@ -42,7 +41,7 @@ export class Panel {
     let aside = 0;
     if (view && !this.aside.hidden && this.aside.offsetLeft > 0) {
       const { offsetLeft: left, offsetWidth: width } = view.element;
-      const buttons = view.element.closest(".has-margin") ? BUTTONS : 0;
+      const buttons = parseFloat(getComputedStyle(view.element).getPropertyValue("--beside"));
       const covered = left + width + buttons + AWAY - this.aside.offsetLeft;
       aside = Math.max(0, Math.min(covered, left - AWAY));
     }
