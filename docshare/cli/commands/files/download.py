@@ -101,10 +101,7 @@ def sanitize_name(offered: str) -> str:
 
 
 def store(ctx: Context, content: "DownloadedContent", path: Path) -> int:
-    """Write to a temporary file next to ``path`` and rename it, so that ``path`` is complete or untouched.
-
-    Return the size.
-    """
+    """Write ``content`` to ``path`` and return its size. An interrupted write leaves ``path`` as it was."""
     part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     size = 0
     try:

@@ -53,7 +53,7 @@ def describe_body(context: "Context", body: Mapping[str, Any], before: Mapping[s
 
 
 def describe_difference(context: "Context", change: Difference) -> str:
-    """Return for example ``slug "q2" -> "q3"``."""
+    """Return a change in a few words: ``slug "q2" -> "q3"``."""
     arrow = context.err_screen.glyph("→")
     noun = ROWS[change.key].noun if change.key in ROWS else ""
     before, after = (_describe_side(context, change.key, each) for each in (change.old, change.new))

@@ -94,7 +94,7 @@ def _parse_toml(text: str, source: str) -> Any:
 
 
 def _convert_values(context: "Context", found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the values in API form. TOML dates and times mean the same as on the command line."""
+    """Yield the keys with their API values. A date or time is read as on the command line."""
     for key, value in found.items():
         text = value.isoformat() if isinstance(value, date | datetime) else value
         yield (

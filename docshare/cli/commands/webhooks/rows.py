@@ -26,7 +26,7 @@ def short_uuid(row: Row) -> str:
 
 
 def describe_kinds(row: Row) -> str:
-    """Return the kinds that a webhook subscribes to."""
+    """Return the event kinds that a webhook subscribes to, as text."""
     kinds = row.get("events")
     if not isinstance(kinds, list):
         return ""
@@ -34,12 +34,12 @@ def describe_kinds(row: Row) -> str:
 
 
 def describe_scope(row: Row) -> str:
-    """Return the file of the webhook, or nothing for all files."""
+    """Return the name or the UUID of the file of a webhook; empty for all files."""
     return str(row.get(FILE_NAME) or row.get("fileUuid") or "")
 
 
 def describe_health(row: Row) -> str:
-    """Return the problem of a webhook, or nothing if it is healthy."""
+    """Return the problem of a webhook; empty if it is healthy."""
     if row.get("active") is False:
         return DISABLED
     failures = row.get("failureCount")

@@ -11,7 +11,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.store.tables import accounts, oauth, sharing
 from docshare.server.store.tables.accounts import AccountRow, KeyRow
 
-# RFC 6750 b64token. A comma (two headers that a proxy or the listener joined) or any other byte is not allowed in it.
+# The b64token of RFC 6750. It contains no comma, so two headers that a proxy or the listener joined are rejected.
 _BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/-]{1,4096}=*)", re.IGNORECASE | re.ASCII)
 
 _NO_ACCOUNT_ID = 0  # account ids begin at 1
@@ -25,8 +25,8 @@ class Caller:
     ``lane``: the kind of credential; ``scopes`` that it grants; ``credential``: the SHA-256 of the token, which
     distinguishes two credentials of one account; ``file_id`` of a manage token, None once the file is deleted;
     ``is_expired``: whether a manage token has expired, since some routes reject those with a separate error;
-    ``design_user``: the user id at the design tool; ``is_restricted``: whether it is a restricted API key, and
-    ``only_file_id`` the only file of the account that such a key is for, None for all.
+    ``design_user``: the user id at the design tool; ``is_restricted``: whether it is a restricted API key;
+    ``only_file_id``: the only file that such a key can reach, None if it can reach all files of the account.
     """
 
     account_id: int
@@ -104,10 +104,10 @@ def _find_app_caller(rt: Runtime, credential: str) -> Caller | None:
 
 
 def recheck_caller(rt: Runtime, caller: Caller) -> Caller:
-    """Return ``caller`` with the current plan, inside the transaction of the request: a body that took minutes to
-    arrive or to convert must not be stored for a key that was revoked meanwhile, or on a plan that ended.
+    """Return ``caller`` with the current plan. Raises ``unauthorized`` if the credential was revoked meanwhile.
 
-    An access token that expired meanwhile stays valid for the request. Raises ``unauthorized``.
+    Call this in the transaction that stores a body: it may have taken minutes to arrive or to convert. An access token
+    that expired meanwhile stays valid for the request.
     """
     if caller.lane is Lane.API_KEY:
         key = accounts.find_by_key(rt.db, caller.credential)

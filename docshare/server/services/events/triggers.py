@@ -1,4 +1,4 @@
-"""Trigger an event for developers of a receiver.
+"""Trigger events, so that developers can test their receiver.
 
 Nothing is faked: each kind is caused by a simulated reader through the services of the share page. So the feed, the
 readership report, the activity record and the deliveries agree, and settings that forbid an action forbid it here
@@ -28,8 +28,8 @@ _LABEL_PREFIX = "label:"
 class TriggerInput:
     """The event to trigger.
 
-    ``kind``; ``file`` by UUID, short id or slug; ``variant`` by UUID, short id or ``label:TEXT``, empty for the
-    file's own link; ``values`` texts by key of its data; ``has_consent``: the file may be changed;
+    ``file``: its UUID, short id or slug; ``variant``: its UUID, short id or ``label:TEXT``, empty for the file's own
+    link; ``values``: texts for the data of the event, by key; ``has_consent``: the file may be changed;
     ``is_rehearsal``: only check whether the event could be triggered.
     """
 

@@ -1,4 +1,4 @@
-"""Load what readers left on a document: for a reader who returns, and for the owner."""
+"""Load the feedback on a document: for a reader who returns, and for the owner."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ from docshare.server.services.readership.readers import ReaderContext
 
 @dataclass(frozen=True)
 class ReaderFeedback:
-    """The feedback that one reader sees on the document. ``known_name``: the name they used last, None if
-    unknown; pages in their numbers."""
+    """The feedback that one reader sees on the document, by the page numbers of the reader. ``known_name``: the name
+    that they used last, None if unknown."""
 
     known_name: str | None
     notes: list[NoteRow]
@@ -29,16 +29,14 @@ class ReaderFeedback:
 
 @dataclass(frozen=True)
 class OwnerFeedback:
-    """The ``notes`` and ``receipts`` on a file, oldest first; pages in the document's numbers."""
+    """The ``notes`` and ``receipts`` on a file, oldest first, by the page numbers of the document."""
 
     notes: list[NoteRow]
     receipts: list[ReceiptRow]
 
 
 def load_for_reader(rt: Runtime, reader: ReaderContext) -> ReaderFeedback:
-    """Return the feedback that ``reader`` sees on the document. It stores nothing, so a reader without
-    feedback stays unknown.
-    """
+    """Return the feedback that ``reader`` sees on the document; a reader who left none does not become a viewer."""
     viewer = viewers.find(rt, reader.link, reader.token)
     visible = notes.list_visible(rt, reader, viewer)
     receipt = receipts.find_own(rt, reader, viewer)

@@ -1,7 +1,6 @@
 """Viewers: readers who left feedback or passed a gate on a link, recognized by a random token in their browser.
 
-Marks, notes, receipts and gates identify a reader by a first-party token per file. A reader who only reads has no
-token.
+The token is a first-party cookie for one file. A reader who only reads has none.
 """
 
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from docshare.server.store.tables import readers as reader_tables
 from docshare.server.store.tables.readers import ViewerRow as ViewerRow
 
 _TOKEN_CHARS = 40
-_PSEUDONYM_BYTES = 2  # of a pseudonym; a longer one if that is in use
+_PSEUDONYM_BYTES = 2  # random bytes of a pseudonym; more if it is in use
 
 
 class KnownViewer(NamedTuple):
@@ -76,8 +75,7 @@ def identity(viewer: ViewerRow, link: Link) -> str:
 def find_contact(viewer: ViewerRow | None, link: Link) -> tuple[str | None, str | None]:
     """Return the email and the name of the reader of ``link``, None while unknown.
 
-    For an invitee these are the values of the invitation, not those of the gate form, which the contacts list
-    contains.
+    For an invitee, these are the values of the invitation; the list of contacts has those of the gate form.
     """
     invite = link.invite
     if invite is not None:
