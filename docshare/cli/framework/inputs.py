@@ -1,5 +1,6 @@
-"""Read inputs other than documents: files, and ``-`` for stdin."""
+"""Read inputs other than documents, and protect output files; ``-`` stands for stdin or stdout."""
 
+import os
 from typing import TYPE_CHECKING
 
 from docshare.cli.framework.context import binary_stream
@@ -8,7 +9,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-STDIN = "-"
+STDIN = STDOUT = "-"
 
 
 def read_text(context: "Context", source: str, what: str) -> str:
@@ -33,3 +34,9 @@ def read_bytes(context: "Context", source: str, what: str) -> bytes:
     except OSError as error:
         why = f"{what}: cannot read {source}: {error.strerror or error}"
         raise Stop(ExitCode.USAGE, why, code="local_file") from error
+
+
+def require_absent(output: "str | os.PathLike[str]", *, force: bool) -> None:
+    """Raise Stop (2) if the file ``output`` exists and ``force`` does not allow to overwrite it."""
+    if output != STDOUT and not force and os.path.exists(output):
+        raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")

@@ -43,7 +43,7 @@ def classify_failure(found: str, *, lasting: bool) -> str:
     return found if found in _WARNINGS else "refused"
 
 
-def describe_failure(reason: str | None) -> str | None:
+def describe_warning(reason: str | None) -> str | None:
     """Return the message for the owner about a stored ``reason``; None for none."""
     return None if reason is None else _WARNINGS.get(reason, _WARNINGS["refused"])
 

@@ -23,6 +23,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRun, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import require_absent
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Column, Spec
 
@@ -125,8 +126,8 @@ def _require_target(ctx: Context, target: Path | None, force: bool) -> None:
             raise Stop(
                 ExitCode.USAGE, f"{target} is not empty and is not a backup", hint="Use another directory."
             ) from None
-    elif target.exists() and not force:
-        raise Stop(ExitCode.USAGE, f"{target} already exists", hint="Use --force to overwrite it.")
+    else:
+        require_absent(target, force=force)
 
 
 def _is_archive(target: Path) -> bool:

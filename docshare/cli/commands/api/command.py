@@ -15,6 +15,7 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunSend
 from docshare.cli.framework.errors import is_json_wanted
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import require_absent
 from docshare.cli.terminal.output import Spec, format_json
 from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
@@ -105,8 +106,8 @@ def api(
         _require_feed(request)
     if dry_run:
         return bulk.print_requests(ctx, [request.preview()])
-    if output not in (None, "-") and Path(str(output)).exists() and not force:
-        raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
+    if output is not None:
+        require_absent(output, force=force)
     client = make_anonymous_client(ctx, request.base) if no_auth else ctx.client()
     with client, ExitStack() as held:
         if paginate:
@@ -148,7 +149,7 @@ def _require_feed(request: "ApiRequest") -> None:
 
 
 def _print_feed(ctx: Context, client: "Client", request: "ApiRequest") -> None:
-    """Print the rows of a feed, oldest first, as one JSON array unless the options select another format."""
+    """Print the rows of a feed, oldest first: as one JSON array, unless an option selects another format."""
     params = {key: str(value) for key, value in request.params.items() if key != "since"}
     rows = client.raw.rows_after(request.path.removeprefix("/api/v1"), int(request.params.get("since", 0)), params)
     if ctx.options.format == "jsonl":
@@ -252,9 +253,8 @@ def _print_refusal(ctx: Context, refusal: Refused, include: bool, place: str) ->
             _print_text(ctx, refusal.body, kind)
         else:
             ctx.write(refusal.body)
-    elif (
-        refusal.body and _is_text(kind) and not is_json_wanted(ctx)
-    ):  # with JSON output, stderr has a single line about the error
+    # With JSON output, stderr has a single line about the error.
+    elif refusal.body and _is_text(kind) and not is_json_wanted(ctx):
         text = ctx.redact(refusal.body.decode("utf-8", "replace")).removesuffix("\n")
         ctx.err_raw((clean(text, multiline=True) if ctx.stderr_tty else text) + "\n")
 

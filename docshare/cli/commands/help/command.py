@@ -91,7 +91,7 @@ def _print_topic(ctx: Context, topic: str) -> None:
     screen = ctx.out_screen
     first, *rest = text.splitlines()
     lines = [screen.paint("bold", line[2:].upper()) if line.startswith("# ") else line for line in rest]
-    _print_paged(ctx, [screen.paint("bold", first), *lines])
+    print_paged(ctx, [screen.paint("bold", first), *lines])
 
 
 def _print_sample(ctx: Context, words: list[str], name: str) -> None:
@@ -113,11 +113,7 @@ def _print_command(ctx: Context, words: list[str]) -> None:
     if is_json_requested(ctx):
         ctx.emit({"command": " ".join(words), "text": text}, Spec())
     else:
-        _print_paged(ctx, text.split("\n"))
-
-
-def _print_paged(ctx: Context, lines: list[str]) -> None:
-    print_paged(ctx, lines)
+        print_paged(ctx, text.split("\n"))
 
 
 def _suggest_topics(words: str) -> str:

@@ -13,7 +13,8 @@ from docshare.cli.commands.variants.export import format_variants_csv
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.exits import ExitCode
+from docshare.cli.framework.inputs import require_absent
 from docshare.cli.local.storage import replace_file
 from docshare.cli.terminal.csv_line import format_csv_line
 from docshare.cli.terminal.output import Column, Spec
@@ -66,9 +67,8 @@ def export(
     client = ctx.client()
     name = FileResolver(ctx, client).resolve(file)
     makers = _build_exporters(ctx, client, name)
-    existing = [str(folder / each) for each in makers if (folder / each).exists()]
-    if existing and not force:
-        raise Stop(ExitCode.USAGE, f"{existing[0]} already exists", hint="Use --force to overwrite it.")
+    for each in makers:
+        require_absent(folder / each, force=force)
     rows = [{"path": str(folder / each), **_export_file(folder / each, make)} for each, make in makers.items()]
     printer.emit(rows)
     if ctx.stderr_tty:

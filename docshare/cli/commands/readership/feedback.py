@@ -11,6 +11,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import STDOUT, require_absent
 from docshare.cli.local.storage import replace_file
 from docshare.cli.terminal.output import Column, Emitter, Spec
 from docshare.cli.terminal.text import clean
@@ -21,7 +22,6 @@ app = App()
 
 Row = Mapping[str, Any]
 
-_STDOUT = "-"
 _KINDS = ("pick", "maybe", "reject")
 _PRIVACY_NOTE = "this is personal data of your readers"
 
@@ -202,11 +202,11 @@ def _write_csv(ctx: Context, printer: Emitter, output: str | None, force: bool, 
         raise Stop(ExitCode.USAGE, f"-o writes CSV, not {given}", hint="Omit --format, or redirect stdout.")
     if output is None and (printer.format != "csv" or ctx.options.fields or ctx.options.query):
         return False
-    if output not in (None, _STDOUT) and not force and Path(str(output)).exists():
-        raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
+    if output is not None:
+        require_absent(output, force=force)
     with explain_forbidden():
         content = fetch()
-    if output in (None, _STDOUT):
+    if output in (None, STDOUT):
         ctx.write(_for_terminal(content) if ctx.stdout_tty else content)
     else:
         replace_file(Path(str(output)), content, private=True)

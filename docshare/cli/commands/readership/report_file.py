@@ -18,6 +18,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import STDOUT, require_absent
 from docshare.cli.local.storage import replace_file
 from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
@@ -33,7 +34,6 @@ app = App()
 REPORT_SPEC = DOWNLOAD_SPEC
 MAX_DOCUMENT_BYTES = 100 * MB  # larger documents are not downloaded for thumbnails
 
-_STDOUT = "-"
 _TIERS = {plan.tier: plan for plan in Plan}
 _SKIPPABLE_STATUSES = (403, 404)  # not in the plan, or no such endpoint
 
@@ -75,7 +75,7 @@ def write_report(
     from docshare.report.standalone import render_standalone
 
     text = render_standalone(material, client.base_url)
-    if output == _STDOUT:
+    if output == STDOUT:
         ctx.write(text)
         return
     path = _store(output, text)
@@ -86,7 +86,7 @@ def write_report(
 
 def _check_target(ctx: Context, output: str, *, force: bool, shown: bool) -> None:
     """Raise Stop (2) for an invalid target, before sending any request."""
-    if output == _STDOUT:
+    if output == STDOUT:
         if shown:
             raise Stop(ExitCode.USAGE, "--open requires a file", hint="Set one with -o.")
         if ctx.stdout_tty:
@@ -95,8 +95,7 @@ def _check_target(ctx: Context, output: str, *, force: bool, shown: bool) -> Non
                 "refusing to write HTML to a terminal",
                 hint="Redirect stdout, or write to a file with -o.",
             )
-    elif Path(output).exists() and not force:
-        raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
+    require_absent(output, force=force)
 
 
 def _fetch_material(ctx: Context, client: "Client", name: str, days: ReportDays) -> "ReportInput":

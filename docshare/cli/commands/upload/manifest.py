@@ -43,7 +43,7 @@ class UploadManifest:
 
     def latest_entry(self, path: str) -> Entry | None:
         """Return the last entry for ``path``, whatever its content was, or None."""
-        return self._entries.get(_normalize_path(path))
+        return self._entries.get(os.path.normpath(path))
 
     def entry_for(self, item: Item) -> Entry | None:
         """Return the entry of an earlier upload of the same bytes under the same path, or None. Raises OSError."""
@@ -78,8 +78,4 @@ class UploadManifest:
         return entry
 
     def _index_entry(self, entry: Entry) -> None:
-        self._entries[_normalize_path(entry["path"])] = entry
-
-
-def _normalize_path(path: str) -> str:
-    return os.path.normpath(path)
+        self._entries[os.path.normpath(entry["path"])] = entry

@@ -10,7 +10,7 @@ from docshare.cli.commands.settings.overrides import format_page_range
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import STDOUT, require_absent
 from docshare.cli.local.storage import replace_file
 from docshare.cli.terminal.csv_line import format_csv_line
 from docshare.cli.terminal.output import Spec
@@ -24,7 +24,6 @@ app = App()
 
 Row = Mapping[str, Any]
 
-_STDOUT = "-"
 _COLUMNS = ("label", "url", "uuid", "shortId", "allowDownload", "pages", "revoked", "redacted", "createdAt")
 _READERSHIP_COLUMNS = ("sessions", "avgTimeMs")
 
@@ -54,15 +53,14 @@ def export(
       docshare variants export slug:offer --out - | head
     """
     ctx = current_context()
-    if out != _STDOUT and not force and Path(out).exists():
-        raise Stop(ExitCode.USAGE, f"{out} already exists", hint="Use --force to overwrite it.")
+    require_absent(out, force=force)
     client = ctx.client()
     name = FileResolver(ctx, client).resolve(file)
     variants = client.variants.list(name)
     reading = _fetch_readership(ctx, client, name) if variants else None
-    on_terminal = out == _STDOUT and ctx.stdout_tty
+    on_terminal = out == STDOUT and ctx.stdout_tty
     text = format_variants_csv(variants, reading, raw=ctx.options.raw_csv, on_terminal=on_terminal)
-    if out == _STDOUT:
+    if out == STDOUT:
         ctx.write(text)
         return
     replace_file(Path(out), text)

@@ -91,7 +91,7 @@ def file_object(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | 
             "gateFields": settings["gateFields"],
             "gateDomains": settings["gateDomains"],
             "pageRange": settings["pageRange"],
-            "pageRangeEmpty": page_range.is_range_empty(row.total_pages, settings["pageRange"]) or None,
+            "pageRangeEmpty": page_range.is_empty(row.total_pages, settings["pageRange"]) or None,
             "shareUrl": share_url(base_url, row.short_id),
             "sha256": row.sha256,
             "downloadWarning": describe_warning(row.download_warning),
@@ -123,7 +123,7 @@ def variant_object(base_url: str, row: VariantRow) -> dict[str, Any]:
             "overrides": overrides,
             "revoked": row.revoked_at is not None,
             "redacted": row.redacted_at is not None,
-            "pageRangeEmpty": page_range.is_range_empty(row.total_pages, overrides.get("pageRange")) or None,
+            "pageRangeEmpty": page_range.is_empty(row.total_pages, overrides.get("pageRange")) or None,
             "createdAt": format_instant(row.created_at),
             "downloadWarning": describe_warning(row.download_warning),
         }

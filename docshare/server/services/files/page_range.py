@@ -6,14 +6,14 @@ The signed-in owner always gets the full document.
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from docshare.contract.problems import Problem
 from docshare.server.rules.outline import OutlineEntry, trim_outline
-from docshare.server.rules.page_window import PageWindow, is_empty, resolve_window
+from docshare.server.rules.page_window import PageWindow, resolve_window
+from docshare.server.rules.page_window import is_empty as is_empty
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.files import sealed_blobs, tenants
@@ -71,11 +71,6 @@ def resolve_view(rt: Runtime, link: Link, cookie: str | None, viewer_token: str 
 
 def _compute_tag(rt: Runtime, message: str) -> str:
     return hmac.digest(instance_secret(rt, _SECRET), message.encode(), hashlib.sha256)[:6].hex()
-
-
-def is_range_empty(total_pages: int, page_range: Mapping[str, int] | None) -> bool:
-    """Return whether ``page_range`` contains none of ``total_pages`` pages; False without a range."""
-    return is_empty(total_pages, page_range)
 
 
 def require_pages(rt: Runtime, link: Link, cookie: str | None) -> None:

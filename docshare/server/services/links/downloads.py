@@ -12,6 +12,7 @@ from docshare.contract.problems import Problem
 from docshare.contract.wire import drop_none
 from docshare.server.pdf.engine import Derivation, UnrenderableError
 from docshare.server.rules import downloads as rules
+from docshare.server.rules.downloads import describe_warning as describe_warning
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from docshare.server.services.files import page_range, sealed_blobs, tenants
@@ -53,11 +54,6 @@ def can_download(rt: Runtime, link: Link, cookie: str | None) -> bool:
 def find_reader_copy(rt: Runtime, link: Link) -> Derivation | None:
     """Return the copy that anonymous readers of ``link`` download; None where they get the stored bytes, or nothing."""
     return _choose_reader_form(rt, link, None).derivation if _is_allowed(link) else None
-
-
-def describe_warning(reason: str | None) -> str | None:
-    """Return the sentence that explains a stored ``reason`` to the owner; None for None."""
-    return rules.describe_failure(reason)
 
 
 def store_warning(rt: Runtime, link: Link, reason: str | None) -> None:

@@ -5,11 +5,9 @@ Every write needs the caller's transaction. The caller checks the token of the p
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from docshare.server.rules import gates
+from docshare.server.rules.gates import is_choice_offered as is_choice_offered
 from docshare.server.rules.page_window import PageWindow
 from docshare.server.runtime import Runtime
 from docshare.server.services.links.links import Link
@@ -19,11 +17,6 @@ from docshare.server.store.tables import rollups as rollup_table
 from docshare.server.store.tables import sessions as session_table
 from docshare.server.store.tables import viewing
 from docshare.server.store.tables.viewing import VisitContext
-
-
-def is_choice_offered(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
-    """Return whether readers may choose not to be measured, with these settings and the overrides of a variant."""
-    return gates.is_choice_offered(settings, overrides)
 
 
 def offers_choice(link: Link) -> bool:
