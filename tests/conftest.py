@@ -113,6 +113,12 @@ def receiver() -> Iterator[FakeReceiver]:
 
 
 @pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a file of Pia with the default settings."""
-    return world.pia.upload()
+def uploaded_file(world: World, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Return a file of Pia with the settings of the marker ``file_settings``, or the defaults."""
+    from tests.support.owner import put_settings
+
+    made = world.pia.upload()
+    marker = request.node.get_closest_marker("file_settings")
+    if marker:
+        put_settings(world, made, **marker.kwargs)
+    return made

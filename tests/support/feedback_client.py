@@ -11,7 +11,6 @@ from werkzeug.test import TestResponse
 
 from tests.support.cast import World
 from tests.support.gate_client import set_trial_cookies
-from tests.support.owner import put_settings
 from tests.support.rows import count_rows
 
 _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
@@ -106,13 +105,6 @@ def list_activity(world: World) -> list[tuple[str, dict[str, Any]]]:
         (event, json.loads(data))
         for event, data in world.rt.db.fetch_all("SELECT event, data FROM activity_rows ORDER BY id")
     ]
-
-
-def upload_with_feedback(world: World) -> dict[str, Any]:
-    """Upload a document of three pages with all feedback enabled, and return it."""
-    made = world.pia.upload()
-    put_settings(world, made, **ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
-    return made
 
 
 def count_feedback_rows(world: World) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
 
     from tests.support.cast import World
+    from tests.support.feedback_client import FeedbackClient
 
 
 @pytest.fixture
@@ -18,3 +19,11 @@ def owner_browser(world: World) -> FlaskClient:
     from tests.support.owner import sign_in_browser
 
     return sign_in_browser(world, world.pia)
+
+
+@pytest.fixture
+def ann(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
+    """Return a reader of the uploaded file."""
+    from tests.support.feedback_client import FeedbackClient
+
+    return FeedbackClient(world, uploaded_file["shortId"])

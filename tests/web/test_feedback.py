@@ -10,25 +10,16 @@ from tests.support.cast import World
 from tests.support.database import dump_database
 from tests.support.feedback_client import (
     ALL_FEEDBACK_SETTINGS,
+    CTA,
     FEEDBACK_WRITES,
     RECT,
     FeedbackClient,
     count_feedback_rows,
-    upload_with_feedback,
 )
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.rows import count_rows, update_file_row
 
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a document of three pages with all feedback enabled."""
-    return upload_with_feedback(world)
-
-
-@pytest.fixture
-def feedback_client(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
-    return FeedbackClient(world, uploaded_file["shortId"])
+pytestmark = pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
 
 
 # Enabled features
@@ -60,27 +51,25 @@ def test_the_page_lists_the_features_of_the_owners_current_plan(
 
 
 def test_a_document_without_an_owner_accepts_no_feedback(
-    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     update_file_row(world, uploaded_file["uuid"], owner_id=None)
-    assert not any(feedback_client.read_page_facts()["feedback"].values())
-    assert {feedback_client.send(*write).status_code for write in FEEDBACK_WRITES if write[0] != "DELETE"} == {403}
+    assert not any(ann.read_page_facts()["feedback"].values())
+    assert {ann.send(*write).status_code for write in FEEDBACK_WRITES if write[0] != "DELETE"} == {403}
     assert count_feedback_rows(world) == {}
 
 
 @pytest.mark.parametrize("plan", [Plan.FREE, Plan.BASIC])
-def test_a_feature_above_the_owners_current_plan_is_403(
-    world: World, feedback_client: FeedbackClient, plan: Plan
-) -> None:
+def test_a_feature_above_the_owners_current_plan_is_403(world: World, ann: FeedbackClient, plan: Plan) -> None:
     """The plan is checked again when a page is served."""
-    feedback_client.leave_note(), feedback_client.annotate(), feedback_client.mark_page(1, "pick")
+    ann.leave_note(), ann.annotate(), ann.mark_page(1, "pick")
     before = dump_database(world)
     accounts.set_tier(world.rt, world.pia.email, plan)
     paid = {"receipt"} if plan is Plan.BASIC else set()
     for method, path, body in FEEDBACK_WRITES:
         if method != "DELETE" and path not in paid:
-            assert feedback_client.send(method, path, body).status_code == 403
-    found = feedback_client.get_feedback()
+            assert ann.send(method, path, body).status_code == 403
+    found = ann.get_feedback()
     assert (found["notes"], found["annotations"], found["marks"]) == ([], [], {})
     accounts.set_tier(world.rt, world.pia.email, Plan.PRO)
     assert dump_database(world) == before
@@ -101,12 +90,12 @@ def test_a_disabled_feature_is_403_and_stores_nothing(
 
 
 def test_the_signed_in_owner_cannot_leave_feedback(
-    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    feedback_client.leave_note(public=True)
+    ann.leave_note(public=True)
     owner = FeedbackClient(world, uploaded_file["shortId"], http=sign_in_browser(world, world.pia))
     assert owner.read_page_facts()["feedback"]["owner"] is True
-    assert feedback_client.read_page_facts()["feedback"]["owner"] is False
+    assert ann.read_page_facts()["feedback"]["owner"] is False
     before = dump_database(world)
     for method, path, body in FEEDBACK_WRITES:
         answer = owner.send(method, path, body)
@@ -134,21 +123,21 @@ def test_another_account_is_treated_as_a_reader(world: World, uploaded_file: dic
 )
 def test_cross_site_feedback_is_rejected(
     world: World,
-    feedback_client: FeedbackClient,
+    ann: FeedbackClient,
     method: str,
     path: str,
     body: dict[str, Any] | None,
     headers: dict[str, str],
 ) -> None:
-    feedback_client.leave_note()
+    ann.leave_note()
     before = dump_database(world)
-    assert feedback_client.send(method, path, body, **headers).status_code == 403
+    assert ann.send(method, path, body, **headers).status_code == 403
     assert dump_database(world) == before
 
 
 @pytest.mark.parametrize("headers", [{"Sec_Fetch_Site": "same-origin"}, {"Origin": "http://127.0.0.1:8787"}, {}])
-def test_same_origin_feedback_is_accepted(feedback_client: FeedbackClient, headers: dict[str, str]) -> None:
-    assert feedback_client.send("POST", "notes", {"author": "Ann", "body": "x"}, **headers).status_code == 201
+def test_same_origin_feedback_is_accepted(ann: FeedbackClient, headers: dict[str, str]) -> None:
+    assert ann.send("POST", "notes", {"author": "Ann", "body": "x"}, **headers).status_code == 201
 
 
 @pytest.mark.parametrize(("method", "path", "body"), FEEDBACK_WRITES)
@@ -164,7 +153,7 @@ def test_same_origin_feedback_is_accepted(feedback_client: FeedbackClient, heade
 def test_a_link_that_cannot_be_opened_accepts_no_feedback(
     world: World,
     uploaded_file: dict[str, Any],
-    feedback_client: FeedbackClient,
+    ann: FeedbackClient,
     method: str,
     path: str,
     body: dict[str, Any] | None,
@@ -172,11 +161,11 @@ def test_a_link_that_cannot_be_opened_accepts_no_feedback(
     status: int,
 ) -> None:
     """A gated or dead link neither shows nor accepts feedback."""
-    feedback_client.leave_note()
+    ann.leave_note()
     update_file_row(world, uploaded_file["uuid"], **change)
     before = dump_database(world)
-    assert feedback_client.send(method, path, body).status_code == status
-    assert feedback_client.send("GET", "feedback").status_code == status
+    assert ann.send(method, path, body).status_code == status
+    assert ann.send("GET", "feedback").status_code == status
     assert dump_database(world) == before
 
 
@@ -204,8 +193,8 @@ def test_a_revoked_variant_accepts_no_feedback(world: World, uploaded_file: dict
 # Reader identity
 
 
-def test_reading_feedback_creates_no_viewer(world: World, feedback_client: FeedbackClient) -> None:
-    answer = feedback_client.send("GET", "feedback")
+def test_reading_feedback_creates_no_viewer(world: World, ann: FeedbackClient) -> None:
+    answer = ann.send("GET", "feedback")
     assert answer.get_json() == {"notes": [], "marks": {}, "annotations": []}
     assert "Set-Cookie" not in answer.headers
     assert answer.headers["Cache-Control"] == "private, no-store"
@@ -213,14 +202,14 @@ def test_reading_feedback_creates_no_viewer(world: World, feedback_client: Feedb
 
 
 def test_the_first_feedback_creates_one_viewer_with_a_cookie(
-    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    first = feedback_client.send("POST", "notes", {"author": "Ann", "body": "x"})
+    first = ann.send("POST", "notes", {"author": "Ann", "body": "x"})
     cookie = first.headers["Set-Cookie"]
     assert cookie.startswith(f"viewer-{uploaded_file['shortId']}=")
     assert "HttpOnly" in cookie
     for method, path, body in FEEDBACK_WRITES[2:6]:
-        assert "Set-Cookie" not in feedback_client.send(method, path, body).headers
+        assert "Set-Cookie" not in ann.send(method, path, body).headers
     assert count_rows(world, "viewers") == 1
 
 
@@ -228,21 +217,19 @@ def test_the_first_feedback_creates_one_viewer_with_a_cookie(
     ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
 )
 def test_any_kind_of_feedback_sets_the_cookie(
-    world: World, feedback_client: FeedbackClient, method: str, path: str, body: dict[str, Any] | None
+    world: World, ann: FeedbackClient, method: str, path: str, body: dict[str, Any] | None
 ) -> None:
-    assert "Set-Cookie" in feedback_client.send(method, path, body).headers
+    assert "Set-Cookie" in ann.send(method, path, body).headers
     assert count_rows(world, "viewers") == 1
 
 
-def test_two_browsers_are_separate_readers(
-    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
-) -> None:
+def test_two_browsers_are_separate_readers(world: World, uploaded_file: dict[str, Any], ann: FeedbackClient) -> None:
     other = FeedbackClient(world, uploaded_file["shortId"])
-    note = feedback_client.leave_note("only mine")
+    note = ann.leave_note("only mine")
     (
-        feedback_client.annotate(),
-        feedback_client.mark_page(1, "pick"),
-        feedback_client.send("POST", "receipt", {"name": "Ann"}),
+        ann.annotate(),
+        ann.mark_page(1, "pick"),
+        ann.send("POST", "receipt", {"name": "Ann"}),
     )
     assert other.get_feedback() == {"notes": [], "marks": {}, "annotations": []}
     assert other.send("DELETE", f"notes/{note['uuid']}").status_code == 403
@@ -266,10 +253,10 @@ def test_the_cookie_of_one_link_is_not_accepted_on_another(world: World, uploade
 
 
 def test_uuid_and_short_id_identify_the_same_reader(
-    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    feedback_client.leave_note()
-    again = FeedbackClient(world, uploaded_file["uuid"].upper(), http=feedback_client.http)
+    ann.leave_note()
+    again = FeedbackClient(world, uploaded_file["uuid"].upper(), http=ann.http)
     assert len(again.get_feedback()["notes"]) == 1
 
 
@@ -293,47 +280,47 @@ def test_uuid_and_short_id_identify_the_same_reader(
     ],
 )
 def test_invalid_json_is_rejected(
-    world: World, feedback_client: FeedbackClient, method: str, path: str, body: object, raw: bytes, status: int
+    world: World, ann: FeedbackClient, method: str, path: str, body: object, raw: bytes, status: int
 ) -> None:
-    answer = feedback_client.send(method, path, raw, Content_Type="application/json")
+    answer = ann.send(method, path, raw, Content_Type="application/json")
     assert answer.status_code == status
     assert count_feedback_rows(world) == {}
 
 
 @pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
-def test_a_body_that_is_not_json_is_415(world: World, feedback_client: FeedbackClient, media_type: str) -> None:
+def test_a_body_that_is_not_json_is_415(world: World, ann: FeedbackClient, media_type: str) -> None:
     """A page of another site can send forms and text/plain."""
     body = b'{"author": "Ann", "body": "x"}'
-    assert feedback_client.send("POST", "notes", body, Content_Type=media_type).status_code == 415
+    assert ann.send("POST", "notes", body, Content_Type=media_type).status_code == 415
     assert count_feedback_rows(world) == {}
 
 
 def test_feedback_is_limited_to_60_writes_per_minute_and_address(
-    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
     other = FeedbackClient(world, uploaded_file["shortId"], address="198.51.100.9")
     valid_note = {"author": "Ann", "body": "x"}
-    assert [feedback_client.send("POST", "notes", valid_note).status_code for _ in range(60)] == [201] * 60
-    refused = feedback_client.send("POST", "annotations", {"page": 1, "rect": RECT, "note": "x"})
+    assert [ann.send("POST", "notes", valid_note).status_code for _ in range(60)] == [201] * 60
+    refused = ann.send("POST", "annotations", {"page": 1, "rect": RECT, "note": "x"})
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
-    assert feedback_client.send("GET", "feedback").status_code == 200
-    assert feedback_client.mark_page(1, "pick") == 204
+    assert ann.send("GET", "feedback").status_code == 200
+    assert ann.mark_page(1, "pick") == 204
     other.leave_note()
     world.clock.advance(minutes=1)
-    feedback_client.leave_note()
+    ann.leave_note()
 
 
 def test_page_marks_have_a_separate_limit_of_300_per_minute(
-    world: World, uploaded_file: dict[str, Any], feedback_client: FeedbackClient
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:
-    assert {feedback_client.mark_page(1 + count % 3, "pick") for count in range(300)} == {204}
-    refused = feedback_client.send("PUT", "marks/2", {"mark": "reject"})
+    assert {ann.mark_page(1 + count % 3, "pick") for count in range(300)} == {204}
+    refused = ann.send("PUT", "marks/2", {"mark": "reject"})
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
-    feedback_client.leave_note()
+    ann.leave_note()
     world.clock.advance(minutes=1)
-    assert feedback_client.mark_page(2, "reject") == 204
+    assert ann.mark_page(2, "reject") == 204
 
 
 # Changes of the document

@@ -5,21 +5,13 @@ from typing import Any
 import pytest
 
 from tests.support.cast import World
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
-from tests.support.owner import put_settings
+from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, CTA, FEEDBACK_WRITES, FeedbackClient
 from tests.support.rows import count_rows
 
+pytestmark = pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
+
+
 TABLES = ("viewers", "notes", "marks", "annotations", "receipts", "activity_rows")
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a document with all feedback enabled."""
-    made = world.pia.upload()
-    put_settings(
-        world, made, **ALL_FEEDBACK_SETTINGS, viewerSettings={"cta": {"label": "Book", "url": "https://example.com"}}
-    )
-    return made
 
 
 @pytest.mark.parametrize(("method", "path", "body"), FEEDBACK_WRITES[:-1])

@@ -8,20 +8,9 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.cast import World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
-from tests.support.owner import put_settings
 from tests.support.rows import count_rows, update_file_row
 
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    uploaded_file = world.pia.upload()
-    put_settings(world, uploaded_file, **ALL_FEEDBACK_SETTINGS)
-    return uploaded_file
-
-
-@pytest.fixture
-def ann(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
-    return FeedbackClient(world, uploaded_file["shortId"])
+pytestmark = pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS)
 
 
 def list_note_bodies(client: FeedbackClient) -> list[str]:

@@ -14,17 +14,7 @@ from tests.support.mail_server import FakeMailServer, read_part
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.rows import count_rows
 
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    made = world.pia.upload()
-    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
-    return made
-
-
-@pytest.fixture
-def ann(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
-    return FeedbackClient(world, uploaded_file["shortId"])
+pytestmark = pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS)
 
 
 @pytest.fixture

@@ -18,20 +18,11 @@ from tests.support.pdfs import simple_pdf
 from tests.support.rows import count_rows
 from tests.support.settings import insert_asset
 
+pytestmark = pytest.mark.file_settings(askReceipt=True)
+
+
 SOUND = "11111111-2222-4333-8444-555555555555"
 CTA = {"cta": {"label": "Book", "url": "https://example.com"}}
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    made = world.pia.upload()
-    put_settings(world, made, askReceipt=True)
-    return made
-
-
-@pytest.fixture
-def ann(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
-    return FeedbackClient(world, uploaded_file["shortId"])
 
 
 # Receipts

@@ -7,24 +7,16 @@ import pytest
 from tests.support.cast import World
 from tests.support.database import dump_database
 from tests.support.feedback_client import (
+    ALL_FEEDBACK_SETTINGS,
+    CTA,
     FEEDBACK_WRITES,
     FeedbackClient,
     count_feedback_rows,
-    upload_with_feedback,
 )
 from tests.support.owner import put_settings
 from tests.support.rows import update_file_row
 
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a document of three pages with all feedback enabled."""
-    return upload_with_feedback(world)
-
-
-@pytest.fixture
-def feedback_client(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
-    return FeedbackClient(world, uploaded_file["shortId"])
+pytestmark = pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +26,7 @@ def feedback_client(world: World, uploaded_file: dict[str, Any]) -> FeedbackClie
 def test_feedback_on_a_document_replaced_or_deleted_meanwhile_is_409(
     world: World,
     uploaded_file: dict[str, Any],
-    feedback_client: FeedbackClient,
+    ann: FeedbackClient,
     monkeypatch: pytest.MonkeyPatch,
     method: str,
     path: str,
@@ -49,7 +41,7 @@ def test_feedback_on_a_document_replaced_or_deleted_meanwhile_is_409(
         return write(*protects)
 
     monkeypatch.setattr(world.rt.db, "write", change_file_then_write)
-    assert feedback_client.send(method, path, body).status_code == 409
+    assert ann.send(method, path, body).status_code == 409
     assert count_feedback_rows(world) == {}
 
 
@@ -59,28 +51,23 @@ def test_feedback_on_a_document_replaced_or_deleted_meanwhile_is_409(
 def test_feedback_on_an_older_version_is_409(
     world: World,
     uploaded_file: dict[str, Any],
-    feedback_client: FeedbackClient,
+    ann: FeedbackClient,
     method: str,
     path: str,
     body: dict[str, Any],
 ) -> None:
     """The open page sends the version that it shows; the watermark does not affect the version."""
     put_settings(world, uploaded_file, watermark=True)
-    seen = feedback_client.read_page_facts()["version"]
+    seen = ann.read_page_facts()["version"]
     assert seen.startswith("1.")
     put_settings(world, uploaded_file, watermark=False)
-    assert feedback_client.send(method, path, body, If_Match=f'"{seen}"').status_code < 300
+    assert ann.send(method, path, body, If_Match=f'"{seen}"').status_code < 300
     update_file_row(world, uploaded_file["uuid"], content_version=2)
     before = dump_database(world)
-    refused = feedback_client.send(method, path, body, If_Match=f'"{seen}"')
+    refused = ann.send(method, path, body, If_Match=f'"{seen}"')
     assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
     assert dump_database(world) == before
-    assert (
-        feedback_client.send(
-            method, path, body, If_Match=f'"{feedback_client.read_page_facts()["version"]}"'
-        ).status_code
-        < 300
-    )
+    assert ann.send(method, path, body, If_Match=f'"{ann.read_page_facts()["version"]}"').status_code < 300
 
 
 RANGES = [
@@ -99,7 +86,7 @@ RANGES = [
 def test_feedback_on_an_older_page_range_is_409(
     world: World,
     uploaded_file: dict[str, Any],
-    feedback_client: FeedbackClient,
+    ann: FeedbackClient,
     method: str,
     path: str,
     body: dict[str, Any],
@@ -109,10 +96,10 @@ def test_feedback_on_an_older_page_range_is_409(
 ) -> None:
     """Page 1 of the reader is now another page of the document."""
     put_settings(world, uploaded_file, pageRange=before)
-    seen = feedback_client.read_page_facts()["version"]
+    seen = ann.read_page_facts()["version"]
     put_settings(world, uploaded_file, pageRange=after, watermark=watermark)
-    refused = feedback_client.send(method, path, body, If_Match=f'"{seen}"')
+    refused = ann.send(method, path, body, If_Match=f'"{seen}"')
     assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
     assert count_feedback_rows(world) == {}
     put_settings(world, uploaded_file, pageRange=before)
-    assert feedback_client.send(method, path, body, If_Match=f'"{seen}"').status_code < 300
+    assert ann.send(method, path, body, If_Match=f'"{seen}"').status_code < 300

@@ -14,8 +14,11 @@ from tests.support.cast import World
 from tests.support.database import dump_database
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.mail_server import FakeMailServer, read_part
-from tests.support.owner import put_settings, sign_in_browser
+from tests.support.owner import sign_in_browser
 from tests.support.reader import FakeReader
+
+pytestmark = pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS, notifyOnView=True, notifyOnComment=True)
+
 
 ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 
@@ -29,14 +32,6 @@ def mail_server() -> Iterator[FakeMailServer]:
 @pytest.fixture
 def world(make: Callable[..., World], mail_server: FakeMailServer) -> World:
     return make(smtp_url=mail_server.url)
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a file of Pia with all notices enabled."""
-    made = world.pia.upload()
-    put_settings(world, made, **ALL_FEEDBACK_SETTINGS, notifyOnView=True, notifyOnComment=True)
-    return made
 
 
 def read_and_send_mail(world: World, made: dict[str, Any]) -> None:

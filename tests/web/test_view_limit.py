@@ -12,13 +12,7 @@ from tests.support.owner import put_settings, sign_in_browser
 from tests.support.pdfs import simple_pdf
 from tests.support.reader import FakeReader, view_count
 
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a file of Pia with a view limit of 2."""
-    made = world.pia.upload()
-    put_settings(world, made, viewLimit=2)
-    return made
+pytestmark = pytest.mark.file_settings(viewLimit=2)
 
 
 def get_detail(world: World, made: dict[str, Any]) -> dict[str, Any]:

@@ -15,15 +15,10 @@ from tests.support.known_readers import insert_invite, make_known_reader
 from tests.support.owner import put_settings, sign_in_browser
 from tests.web.test_watermark import get_page_image
 
+pytestmark = pytest.mark.file_settings(watermark=True)
+
+
 INVITED = "InviteInvite"
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a watermarked document of three pages that Pia shares."""
-    made = world.pia.upload()
-    put_settings(world, made, watermark=True)
-    return made
 
 
 def download_text(http: FlaskClient, name: str) -> str:
