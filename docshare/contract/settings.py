@@ -23,10 +23,6 @@ class Setting(NamedTuple):
     low: float = 0
     high: float = 0
 
-    def parse(self, name: str, value: object) -> Any:
-        """Return ``value`` in the form to store; raise ``bad_request`` that names ``name`` if it is malformed."""
-        return viewer.normalize(value).values if self.kind == "viewer" else kinds.parse(self, name, value)
-
 
 def _boolean_setting(name: str, plan: Plan = Plan.FREE, *, default: bool = False) -> Setting:
     return Setting(name, "boolean", plan, default)
@@ -108,12 +104,12 @@ def parse_value(name: str, value: object) -> Any:
     row = SETTINGS[name]
     if value is None and None in row.clears:
         return None
-    parsed = row.parse(name, value)
+    parsed = viewer.normalize(value) if row.kind == "viewer" else kinds.parse(row, name, value)
     # Compare the parsed value, not the sent one: False == 0 in Python, and would clear a view limit.
     return None if row.default is None and parsed in row.clears else parsed
 
 
-def required_plan(name: str, value: object) -> Plan:
+def required_plan(name: str, value: Any) -> Plan:
     """Return the lowest plan that may store the parsed ``value`` in the setting ``name``.
 
     The default is allowed on every plan, so that an owner can clear and turn off everything after a downgrade.
@@ -121,4 +117,4 @@ def required_plan(name: str, value: object) -> Plan:
     row = SETTINGS[name]
     if value == row.default:
         return Plan.FREE
-    return viewer.normalize(value).plan if name == "viewerSettings" else row.plan
+    return viewer.required_plan(value) if name == "viewerSettings" else row.plan

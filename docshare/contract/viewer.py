@@ -129,15 +129,9 @@ VIEWER_BLOCKS: dict[str, Block | ViewerField] = {
 """Key of ``viewerSettings`` -> the fields of its block, or the field itself (``ga4Id``)."""
 
 
-class NormalizedSettings(NamedTuple):
-    """``values``: the deviations from the defaults, in table order; ``plan``: the lowest plan that allows them all."""
-
-    values: dict[str, Any]
-    plan: Plan
-
-
-def normalize(value: object) -> NormalizedSettings:
-    """Return the normalized ``viewerSettings`` object of a settings write.
+def normalize(value: object) -> dict[str, Any]:
+    """Return the normalized ``viewerSettings`` object of a settings write: its deviations from the defaults, in table
+    order.
 
     Unknown keys, unknown words, wrong types, and defaults are dropped; numbers are clamped. ``[]`` means ``{}``, for
     the whole object and for a block.
@@ -146,13 +140,17 @@ def normalize(value: object) -> NormalizedSettings:
     and for a ``cta`` without ``label`` or ``url``.
     """
     blocks = _require_object(value)
-    values: dict[str, Any] = {}
-    plan = Plan.FREE
-    for key, table in VIEWER_BLOCKS.items():
-        found, needed = _parse_block(f"viewerSettings.{key}", table, blocks.get(key))
-        if found is not None:
-            values[key], plan = found, max(plan, needed)
-    return NormalizedSettings(values, plan)
+    found = {key: _parse_block(f"viewerSettings.{key}", table, blocks.get(key)) for key, table in VIEWER_BLOCKS.items()}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def required_plan(values: Mapping[str, Any]) -> Plan:
+    """Return the lowest plan that allows ``values``, a normalized ``viewerSettings`` object."""
+    plans = [Plan.FREE]
+    for key, value in values.items():
+        table = VIEWER_BLOCKS[key]
+        plans += [table.plan] if isinstance(table, ViewerField) else [table[name].plan for name in value]
+    return max(plans)
 
 
 def _require_object(value: object) -> dict[str, object]:
@@ -163,14 +161,13 @@ def _require_object(value: object) -> dict[str, object]:
     return value
 
 
-def _parse_block(name: str, table: Block | ViewerField, value: object) -> tuple[Any, Plan]:
-    """Return the deviation of ``value`` from the defaults (None: no deviation), and the plan it requires."""
+def _parse_block(name: str, table: Block | ViewerField, value: object) -> Any:
+    """Return the deviation of ``value`` from the defaults; None: no deviation."""
     if isinstance(table, ViewerField):
-        found = _find_deviation(name, table, value)
-        return found, table.plan
+        return _find_deviation(name, table, value)
     # An empty block means that the block is not set, even if it has required fields.
     if not isinstance(value, dict) or not value:
-        return None, Plan.FREE
+        return None
     deviations = {
         key: _find_deviation(f"{name}.{key}", row, _submitted_value(key, row, value)) for key, row in table.items()
     }
@@ -179,7 +176,7 @@ def _parse_block(name: str, table: Block | ViewerField, value: object) -> tuple[
     if missing:
         detail = f"{name} must have {' and '.join(missing)}."
         raise Problem("bad_request", detail, field=f"{name}.{missing[0]}")
-    return block or None, max((table[key].plan for key in block), default=Plan.FREE)
+    return block or None
 
 
 def _submitted_value(key: str, row: ViewerField, block: dict[str, object]) -> object:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.contract.viewer import TILES, VIEWER_BLOCKS, VIEWER_MODES, ViewerField, normalize
+from docshare.contract.viewer import TILES, VIEWER_BLOCKS, VIEWER_MODES, ViewerField, normalize, required_plan
 from tests.contract.hostile_values import json_values, list_rejection_codes, run_parser
 
 ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
@@ -108,7 +108,7 @@ DEFAULTS = {
     "value", [{}, [], DEFAULTS, {block: [] for block in DEFAULTS}, {"cta": []}, {"cta": {}}, {"unknown": {"a": 1}}]
 )
 def test_defaults_and_empty_blocks_normalize_to_nothing_and_require_no_plan(value: Any) -> None:
-    assert normalize(value) == ({}, Plan.FREE)
+    assert (normalize(value), required_plan(normalize(value))) == ({}, Plan.FREE)
 
 
 @pytest.mark.parametrize(
@@ -168,12 +168,12 @@ def test_defaults_and_empty_blocks_normalize_to_nothing_and_require_no_plan(valu
     ],
 )
 def test_normalize_returns_only_valid_deviations_from_the_defaults(value: Any, kept: Any, plan: Plan) -> None:
-    assert normalize(value) == (kept, plan)
+    assert (normalize(value), required_plan(normalize(value))) == (kept, plan)
 
 
 def test_deviations_are_returned_in_the_order_of_the_table() -> None:
     sent = {"cta": CTA, "flip": {"rtl": True, "speedMs": 300}, "background": {"dim": 5, "type": "image"}}
-    values = normalize(sent).values
+    values = normalize(sent)
     assert list(values) == ["background", "flip", "cta"]
     assert [list(block) for block in values.values()] == [["type", "dim"], ["speedMs", "rtl"], ["label", "url"]]
 
@@ -236,4 +236,4 @@ BLOCKS = st.dictionaries(st.sampled_from(KEYS), VALID | st.integers() | st.float
 @given(st.dictionaries(st.sampled_from(KEYS), BLOCKS | VALID) | json_values(KEYS))
 def test_normalize_is_idempotent_or_raises_bad_request_for_any_json(value: Any) -> None:
     accepted, found = run_parser(normalize, value)
-    assert normalize(found.values) == found if accepted else found == "bad_request"
+    assert normalize(found) == found if accepted else found == "bad_request"

@@ -18,7 +18,7 @@ def warn(**blocks: Any) -> list[str]:
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.key)
 def test_a_preset_can_be_stored_and_has_no_warning(preset: Any) -> None:
-    assert normalize(preset.settings).values == preset.settings
+    assert normalize(preset.settings) == preset.settings
     assert warn(**preset.settings) == []
 
 

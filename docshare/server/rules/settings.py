@@ -69,7 +69,7 @@ def _find_setting_above_plan(name: str, value: Any, plan: Plan) -> str:
     itself."""
     if name != "viewerSettings":
         return name
-    return next(f"{name}.{key}" for key, block in value.items() if viewer.normalize({key: block}).plan > plan)
+    return next(f"{name}.{key}" for key, block in value.items() if viewer.required_plan({key: block}) > plan)
 
 
 def _require_page_range(pages: Mapping[str, int] | None, file: CurrentFile) -> None:

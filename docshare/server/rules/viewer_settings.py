@@ -42,7 +42,7 @@ def _drop_invalid(stored: Mapping[str, Any]) -> dict[str, Any]:
     sound: dict[str, Any] = {}
     for key, block in stored.items():
         with suppress(Problem):
-            sound |= normalize({key: block}).values
+            sound |= normalize({key: block})
     return sound
 
 

@@ -13,8 +13,7 @@ from docshare.cli.commands.apply.settings import build_settings_body
 from docshare.cli.commands.apply.state import ApplyState, hash_password
 from docshare.cli.commands.browse import require_share_link
 from docshare.cli.commands.push.run import upload_with_progress
-from docshare.cli.commands.settings.advice import describe_ineffective_domains
-from docshare.cli.commands.settings.describe import Difference, describe_mismatches
+from docshare.cli.commands.settings.stored import Difference, describe_ineffective_domains, describe_mismatches
 from docshare.cli.commands.settings.write import add_hint
 from docshare.cli.commands.upload.new_version import replace_with_progress
 from docshare.cli.framework.connection import keep_secret

@@ -40,7 +40,8 @@ def _describe_change(context: "Context", key: str, change: Mapping[str, Any]) ->
         return f"{before} {context.err_screen.glyph('→')} {after}"
     if key == "events":
         return ", ".join(new) if old is None else f"{', '.join(old)} {context.err_screen.glyph('→')} {', '.join(new)}"
-    from docshare.cli.commands.settings.describe import Difference, describe_difference
+    from docshare.cli.commands.settings.describe import describe_difference
+    from docshare.cli.commands.settings.stored import Difference
 
     return describe_difference(context, Difference(key, old, new))
 

@@ -9,7 +9,6 @@ from docshare.cli.commands.apply.model import DesiredFile, DesiredState, Desired
 from docshare.cli.commands.apply.yaml_file import ParseErrors, YamlNode, read_yaml
 from docshare.cli.commands.settings.changes import SettingChanges
 from docshare.cli.commands.settings.declarations import VIEWER, canonicalize, find_setting, is_object_key
-from docshare.cli.commands.settings.kinds import SETTING_KINDS, validate_value
 from docshare.cli.commands.settings.overrides import Overrides, build_overrides
 from docshare.cli.commands.settings.values import is_duration, parse_time
 from docshare.cli.commands.webhooks.urls import check_format, check_url
@@ -166,7 +165,7 @@ class _Parser:
             return None
         if row.kind in _NATIVE_KINDS or isinstance(node.value, dict | list):
             return node.to_plain()
-        return SETTING_KINDS[row.kind].parse(self._ctx, row, node.text)
+        return row.parse(self._ctx, node.text)
 
     def _parse_password(self, node: YamlNode) -> str | None:
         """Return the password in a file; empty to remove it, None if it cannot be read."""
@@ -182,7 +181,7 @@ class _Parser:
         found = read_text(self._ctx, str(path), _PASSWORD_KEY).removesuffix("\n").removesuffix("\r")
         if not found:
             raise Stop(ExitCode.USAGE, f"{path} is empty", hint=f"To remove the password: {_PASSWORD_KEY}: null")
-        validate_value(find_setting("password"), found)
+        find_setting("password").validate(found)
         return keep_secret(self._ctx, found)
 
     # --- variants --------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from docshare.cli.commands.apply.settings import NEW_FILE_SETTINGS, build_settin
 from docshare.cli.commands.apply.state import ApplyState
 from docshare.cli.commands.push.run import expired_error, has_expired, is_current
 from docshare.cli.commands.settings.changes import find_needed_plans
-from docshare.cli.commands.settings.describe import Difference, find_differences
+from docshare.cli.commands.settings.stored import Difference, find_differences
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.plans import Plan
 from docshare.contract.wire import parse_instant

@@ -6,7 +6,7 @@ from typing import Any
 from docshare.cli.commands.apply.model import DesiredFile
 from docshare.cli.commands.apply.state import is_hash_of
 from docshare.cli.commands.settings.changes import SettingChanges
-from docshare.cli.commands.settings.describe import find_differences, get_viewer_settings
+from docshare.cli.commands.settings.stored import find_differences, get_viewer_settings
 from docshare.contract.settings import SETTINGS
 from docshare.contract.wire import format_instant, parse_instant
 

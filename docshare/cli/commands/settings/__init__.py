@@ -1,8 +1,8 @@
 """``docshare settings``: read and write the settings of files.
 
 Read ``options`` first, and follow a value such as ``--views 3``: ``options`` declares the option and names the setting
-it sets; the row of that setting in ``contract.settings`` declares its kind and bounds, ``declarations`` makes it a row
-of the command line, and ``kinds`` parses, validates and formats every value of that kind. ``gather`` collects the
-values in ``changes``; ``write`` sends them and reads them back; ``describe`` compares and prints them. It imports no
-other command.
+it sets; ``gather`` turns what is given into API values and puts them in ``changes``, where the row of the setting in
+``declarations`` validates each. ``write`` sends them and reads the file back; ``stored`` compares it with the request,
+and ``describe`` prints what changed. The row is that of ``contract.settings``; its kind says how values are typed,
+validated and shown. It imports no other command.
 """

@@ -4,15 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonicalize, find_setting, is_block
-from docshare.cli.commands.settings.kinds import validate_value
-from docshare.cli.commands.settings.stored import ASSETS, flatten_viewer, has_non_default_value
+from docshare.cli.commands.settings.stored import (
+    ASSETS,
+    ViewerSettings,
+    flatten_viewer,
+    has_non_default_value,
+    merge_viewer,
+)
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract import viewer
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_value, required_plan
-
-ViewerSettings = dict[str, Any]
 
 _BUTTON_HINT = "A button needs both --cta-label and --cta-url."
 _COMMAND_LINE_HINT = (
@@ -50,8 +53,10 @@ class SettingChanges:
             self._set(canonicalize(key), value)
 
     def put(self, key: str, value: Any) -> None:
-        """Add one setting; None clears it. Raise Stop (2) for an unknown key, an invalid or a repeated value."""
-        key = canonicalize(key)
+        """Add one setting by its canonical key; None clears it.
+
+        Raise Stop (2) for an unknown key, an invalid or a repeated value.
+        """
         if key in self._set_keys:
             raise Stop(ExitCode.USAGE, f"{key} is given more than once")
         self._set_keys.add(key)
@@ -64,7 +69,7 @@ class SettingChanges:
 
     def put_password(self, secret: str) -> None:
         """Set the password (empty: clear it). Only the password options call this."""
-        validate_value(ROWS["password"], secret)
+        ROWS["password"].validate(secret)
         self.fields["password"] = secret
 
     def _set(self, key: str, value: Any) -> None:
@@ -80,7 +85,7 @@ class SettingChanges:
             self.fields |= build_clear_fields(key)
         else:
             if not self._lenient:
-                validate_value(find_setting(key), value)
+                find_setting(key).validate(value)
             self.fields[key] = value
 
     def _set_viewer(self, value: Any) -> None:
@@ -102,7 +107,7 @@ class SettingChanges:
         elif not self._lenient:
             row = find_setting(key)
             if value is not None:
-                validate_value(row, value)
+                row.validate(value)
         self.viewer_fields[key] = value
 
     def build_body(self, stored: Mapping[str, Any] | None = None, *, pictures_only: bool = False) -> dict[str, Any]:
@@ -114,7 +119,9 @@ class SettingChanges:
         """
         body = dict(self.fields)
         if self.has_viewer_changes:
-            body[VIEWER] = merge(self._choose_base(stored or {}, pictures_only=pictures_only), self.viewer_fields)
+            body[VIEWER] = merge_viewer(
+                self._choose_base(stored or {}, pictures_only=pictures_only), self.viewer_fields
+            )
         if not self._lenient:
             self._validate(body)
         return body
@@ -144,25 +151,6 @@ def build_clear_fields(key: str) -> dict[str, Any]:
     return {key: row.default if row.clear is None else row.clear}
 
 
-def merge(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> ViewerSettings:
-    """Return ``viewerSettings`` with the dotted keys of ``looks`` applied; None removes a field or block."""
-    result: ViewerSettings = {
-        key: dict(value) if isinstance(value, Mapping) else value for key, value in stored.items()
-    }
-    for key, value in looks.items():
-        block, dot, name = key.partition(".")
-        if dot and not isinstance(result.get(block), dict):
-            result[block] = {}
-        place = result[block] if dot else result
-        if value is None:
-            place.pop(name or block, None)
-        else:
-            place[name or block] = value
-        if dot and not place:
-            del result[block]
-    return result
-
-
 def _keep_pictures(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> ViewerSettings:
     """Return the part of ``stored`` that shows the file's own assets.
 
@@ -175,7 +163,7 @@ def _keep_pictures(stored: Mapping[str, Any], looks: Mapping[str, Any]) -> Viewe
         keys.discard("background.assetId")
     elif have.get(kind) == "image":
         keys.add(kind)  # without it the image would not be shown
-    return merge({}, {key: value for key, value in have.items() if key in keys})
+    return merge_viewer({}, {key: value for key, value in have.items() if key in keys})
 
 
 def find_needed_plans(body: Mapping[str, Any]) -> dict[Plan, list[str]]:

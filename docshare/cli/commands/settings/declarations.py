@@ -1,16 +1,25 @@
 """The settings of a file as the command line knows them: one row per key, built from the tables of the contract.
 
 A key is the name of a field of the settings body (``slug``) or a dotted key into ``viewerSettings`` (``flip.speedMs``).
+The kind of a row says how its values are typed, validated and shown.
 """
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from docshare.cli.commands.settings.values import parse_json, parse_page_range, parse_time
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.contract import kinds, viewer
+from docshare.cli.terminal.cells import format_cell
+from docshare.contract import fields, kinds, limits, viewer
 from docshare.contract.plans import Plan
+from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, Setting
+from docshare.contract.wire import format_instant
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
 
 VIEWER = "viewerSettings"
 
@@ -22,6 +31,69 @@ _NOUNS = {
     "pageRange": "page range",
     "slug": "slug",
     "viewLimit": "view limit",
+}
+
+
+def _parse_boolean(_context: "Context", row: "SettingRow", text: str) -> bool:
+    if text not in ("true", "false"):
+        raise Stop(ExitCode.USAGE, f"{row.key} must be true or false")
+    return text == "true"
+
+
+def _parse_number(_context: "Context", row: "SettingRow", text: str) -> float:
+    kind: type[int] | type[float] = int if row.kind == "integer" else float
+    try:
+        number = kind(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or not text.isascii():
+        what = "an integer" if kind is int else "a number"
+        raise Stop(ExitCode.USAGE, f"{row.key} must be {what} from {row.low} to {row.high}")
+    return number
+
+
+# A server may have sent the value to format, so the formatters do not rely on its type.
+def _format_pages(value: Any) -> str:
+    return f"{value.get('from')}-{value.get('to')}" if isinstance(value, Mapping) else format_cell(value)
+
+
+def _format_domains(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else format_cell(value)
+
+
+def _format_form(value: Any) -> str:
+    if not isinstance(value, list):
+        return format_cell(value)
+    return ", ".join(str(field.get("label")) for field in value if isinstance(field, Mapping))
+
+
+class Kind(NamedTuple):
+    """``allowed``: the allowed values as text, empty if the row lists them; ``parse``: text to API value, None to clear
+    the setting; ``format``: API value to text."""
+
+    allowed: str = ""
+    parse: Callable[["Context", "SettingRow", str], Any] = lambda _context, _row, text: text
+    format: Callable[[Any], str] = format_cell
+
+
+SETTING_KINDS: dict[str, Kind] = {
+    "asset": Kind("id of an asset of the file"),
+    "boolean": Kind("true, false", _parse_boolean),
+    "color": Kind("#RRGGBB"),
+    "datetime": Kind(
+        "7d, a date, a datetime", lambda context, row, text: format_instant(parse_time(context, text, row.key))
+    ),
+    "domains": Kind("D,D...", lambda _context, _row, text: [each.strip() for each in text.split(",")], _format_domains),
+    "form": Kind("@FILE.json or JSON", lambda _context, row, text: parse_json(text, row.key), _format_form),
+    "integer": Kind(parse=_parse_number),
+    "label": Kind(f"1 to {limits.CTA_LABEL_CHARS} characters", format='"{}"'.format),
+    "measurement": Kind("G-XXXXXXXXXX"),
+    "number": Kind(parse=_parse_number),
+    "pages": Kind("FROM-TO", lambda _context, row, text: parse_page_range(text, row.key), _format_pages),
+    "password": Kind("see --password-file"),
+    "slug": Kind(f"1 to {limits.SLUG_CHARS} of a-z 0-9 -", format='"{}"'.format),
+    "url": Kind("https URL"),
+    "word": Kind(),
 }
 
 
@@ -49,9 +121,28 @@ class SettingRow(NamedTuple):
         """Return whether the setting is part of ``viewerSettings``."""
         return self.group != "file"
 
-    def parse(self, value: object) -> Any:
-        """Return ``value`` in the form to store; raise ``bad_request`` if the contract does not allow it."""
-        return kinds.parse(self, self.key, value)
+    def describe_allowed(self) -> str:
+        """Return the allowed values as text."""
+        return SETTING_KINDS[self.kind].allowed or ", ".join(self.words) or f"{self.low} to {self.high}"
+
+    def parse(self, context: "Context", text: str) -> Any:
+        """Return the API value of ``text``; None clears the setting. Raise Stop (2) if the kind does not allow it."""
+        return SETTING_KINDS[self.kind].parse(context, self, text)
+
+    def validate(self, value: object) -> None:
+        """Raise Stop (2) with the allowed values if the setting does not accept ``value``.
+
+        The fields of ``viewerSettings`` are checked strictly, because the server would drop or clamp values silently.
+        """
+        try:
+            kinds.parse(self, self.key, value)
+        except Problem as problem:
+            detail = _describe_page_problem(value) if self.kind == "pages" else ""
+            raise Stop(ExitCode.USAGE, detail or problem.detail, hint="", code="setting") from None
+
+    def format(self, value: object) -> str:
+        """Return a value that a server sent or should get as text."""
+        return SETTING_KINDS[self.kind].format(value)
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as JSON; ``path`` is the position of the value in the request body."""
@@ -65,6 +156,18 @@ class SettingRow(NamedTuple):
             shown |= {"minimum": self.low, "maximum": self.high}
         shown |= {"default": self.default} if self.default is not None else {}
         return shown | ({"clear": self.clear} if self.clear is not None else {})
+
+
+def _describe_page_problem(value: object) -> str:
+    """Return what is wrong with a rejected page range such as ``3-1``; empty if it is not a page range at all."""
+    first, last = (value.get("from"), value.get("to")) if isinstance(value, Mapping) else (None, None)
+    if not fields.is_integer(first) or not fields.is_integer(last):
+        return ""
+    if first > last:
+        why = "the first page comes after the last"
+    else:
+        why = "page numbers start at 1" if first < 1 else f"a file has at most {limits.PAGES_PER_FILE} pages"
+    return f"pages {first}-{last}: {why}"
 
 
 def _build_row(key: str, row: Setting | viewer.ViewerField, *, clear: object = None, group: str) -> SettingRow:
@@ -109,8 +212,8 @@ def is_block(key: str) -> bool:
 
 
 def is_object_key(key: str) -> bool:
-    """Return whether the value of ``key`` is an object: all of ``viewerSettings`` or one of its blocks."""
-    return key == VIEWER or is_block(canonicalize(key))
+    """Return whether the value of a canonical key is an object: all of ``viewerSettings`` or one of its blocks."""
+    return key == VIEWER or is_block(key)
 
 
 def find_setting(key: str) -> SettingRow:

@@ -1,129 +1,23 @@
-"""Describe settings: what was set, what the server stored, and the command that sets it again; never a password."""
+"""Describe settings in words, and by the command that sets them again; never a password."""
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.settings.declarations import ROWS, VIEWER
-from docshare.cli.commands.settings.kinds import SETTING_KINDS
-from docshare.cli.commands.settings.stored import flatten_viewer, has_non_default_value, is_same_value
+from docshare.cli.commands.settings.stored import (
+    MASK,
+    Difference,
+    flatten_viewer,
+    list_values,
+)
 from docshare.cli.terminal.cells import format_cell
 from docshare.cli.terminal.text import format_local_time, format_relative_time
-from docshare.contract.problems import Problem
-from docshare.contract.settings import SETTINGS, parse_value
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
-
-MASK = "***"
-_SHOWN_KEYS = {"neverExpire": "deleteAt"}
-
-
-class Difference(NamedTuple):
-    """One setting by its key, with its old and its new value; None stands for the default."""
-
-    key: str
-    old: Any
-    new: Any
-
-
-def mask(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``body`` without secrets."""
-    return {**body, "password": MASK} if body.get("password") else dict(body)
-
-
-def get_viewer_settings(file: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the ``viewerSettings`` of a File object; empty if the server sends none."""
-    found = file.get(VIEWER)
-    return found if isinstance(found, Mapping) else {}
-
-
-def get_setting_value(file: Mapping[str, Any], key: str) -> Any:
-    """Return the value of a setting in a File object; None if it is unset or write-only."""
-    if key == "password":
-        return file.get("protected", False)
-    if key in ROWS and ROWS[key].is_viewer_setting:
-        return dict(flatten_viewer(get_viewer_settings(file))).get(key)
-    return file.get(key)
-
-
-def find_differences(file: Mapping[str, Any], body: Mapping[str, Any]) -> list[Difference]:
-    """Return what writing ``body`` changes in ``file``: each changed field and each changed ``viewerSettings`` key."""
-    found = []
-    for name, value in body.items():
-        if name == VIEWER:
-            found += find_viewer_differences(get_viewer_settings(file), value)
-        elif name == "password" and value:  # possibly unchanged: the server does not return it
-            found.append(Difference(name, get_setting_value(file, name), MASK))
-        elif not is_applied(name, value, file):
-            key = _SHOWN_KEYS.get(name, name)
-            found.append(
-                Difference(key, get_setting_value(file, key), normalize_value(name, value) if key == name else None)
-            )
-    return found
-
-
-def find_viewer_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
-    """Return the dotted keys that differ between two ``viewerSettings``; a default counts as unset."""
-    before, after = (
-        {key: value for key, value in flatten_viewer(each) if has_non_default_value(key, value)} for each in (old, new)
-    )
-    keys = dict.fromkeys((*before, *after))
-    return [
-        Difference(key, before.get(key), after.get(key))
-        for key in keys
-        if not is_same_value(before.get(key), after.get(key))
-    ]
-
-
-def normalize_value(name: str, value: Any) -> Any:
-    """Return ``value`` as the server stores it; None for "unset". An invalid value is returned unchanged."""
-    if name not in SETTINGS:
-        return value
-    try:
-        parsed = parse_value(name, value)
-    except Problem:
-        return value
-    return value if name == "deleteAt" and parsed is not None else parsed
-
-
-def is_applied(name: str, value: Any, file: Mapping[str, Any]) -> bool:
-    """Return whether a File object shows the written field; true for a write-only field."""
-    if name == "password":
-        return bool(file.get("protected")) == bool(value)
-    if name == "neverExpire":
-        return not value or "deleteAt" not in file
-    if name not in SETTINGS or SETTINGS[name].visibility == "never":
-        return True
-    if name == "deleteAt":
-        return parse_instant(str(value)) == parse_instant(str(file.get(name, "")))
-    return bool(normalize_value(name, value) == file.get(name))
-
-
-def describe_mismatches(file: Mapping[str, Any], body: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for every sent value that the server did not store as sent."""
-    for name, value in body.items():
-        if name == VIEWER:
-            for key, sent, kept in find_viewer_differences(value, get_viewer_settings(file)):
-                shown = "its default" if kept is None else format_cell(kept)
-                yield f"{key}: sent {'nothing' if sent is None else format_cell(sent)}, the server keeps {shown}"
-        elif name not in SETTINGS:
-            yield f"{name}: the server does not know this setting"
-        elif not is_applied(name, value, file):
-            shown = get_setting_value(file, _SHOWN_KEYS.get(name, name))
-            why = (
-                ", because of the form (remove it with --gate none)"
-                if name == "requireEmail" and file.get("gateFields")
-                else ""
-            )
-            sent = format_cell(mask({name: value})[name])
-            yield f"{name}: sent {sent}, the server keeps {_format_optional(shown)}{why}"
-
-
-def _format_optional(value: Any) -> str:
-    return "nothing" if value is None else format_cell(value)
 
 
 def describe_setting(context: "Context", key: str, value: Any) -> str:
@@ -132,6 +26,8 @@ def describe_setting(context: "Context", key: str, value: Any) -> str:
         return _describe_expiry(context, None if key == "neverExpire" else value)
     if key == "password":
         return "password set" if value else "no password"
+    if key == VIEWER:
+        return "viewer at its defaults"
     noun = ROWS[key].noun if key in ROWS else ""
     if value is None:
         return f"no {noun}" if noun else f"{key} default"
@@ -139,7 +35,7 @@ def describe_setting(context: "Context", key: str, value: Any) -> str:
 
 
 def _format_value(key: str, value: Any) -> str:
-    return SETTING_KINDS[ROWS[key].kind].format(value) if key in ROWS else format_cell(value)
+    return ROWS[key].format(value) if key in ROWS else format_cell(value)
 
 
 def _describe_expiry(context: "Context", value: Any) -> str:
@@ -153,15 +49,7 @@ def _describe_expiry(context: "Context", value: Any) -> str:
 
 def describe_body(context: "Context", body: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> list[str]:
     """Describe every setting of ``body``; for ``viewerSettings``, only what differs from the File ``before``."""
-    words = []
-    for name, value in body.items():
-        if name == VIEWER:
-            changes = find_viewer_differences(get_viewer_settings(before or {}), value)
-            words += [describe_setting(context, change.key, change.new) for change in changes]
-            words += ["viewer at its defaults"] if before is None and not changes else []
-        else:
-            words.append(describe_setting(context, name, normalize_value(name, value)))
-    return words or ["no changes"]
+    return [describe_setting(context, key, value) for key, value in list_values(body, before)] or ["no changes"]
 
 
 def describe_difference(context: "Context", change: Difference) -> str:

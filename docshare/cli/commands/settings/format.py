@@ -4,8 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonicalize, find_setting, is_object_key
-from docshare.cli.commands.settings.describe import get_setting_value, get_viewer_settings
-from docshare.cli.commands.settings.stored import ASSETS, flatten_viewer
+from docshare.cli.commands.settings.stored import (
+    ASSETS,
+    flatten_viewer,
+    get_setting_value,
+    get_viewer_settings,
+    merge_viewer,
+)
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.cells import format_cell
 from docshare.cli.terminal.output import Emitter, Spec
@@ -114,11 +119,5 @@ def _remove_assets(body: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     dropped = [key for key in ASSETS if key in looks]
     if "background.assetId" in dropped and looks.get("background.type") == "image":
         dropped.append("background.type")  # useless without the image
-    blocks: dict[str, Any] = {}
-    for key, value in looks.items():
-        block, dot, name = key.partition(".")
-        if key not in dropped and dot:
-            blocks.setdefault(block, {})[name] = value
-        elif key not in dropped:
-            blocks[block] = value
-    return {**body, VIEWER: blocks}, dropped
+    kept = {key: value for key, value in looks.items() if key not in dropped}
+    return {**body, VIEWER: merge_viewer({}, kept)}, dropped

@@ -1,32 +1,36 @@
 """Collect settings from options, files and ``key=value`` arguments."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.settings.changes import SettingChanges
-from docshare.cli.commands.settings.declarations import ROWS, canonicalize, find_setting, is_object_key
-from docshare.cli.commands.settings.kinds import parse_text, require_text
-from docshare.cli.commands.settings.options import SharingOptions, UploadSettings, list_setting_options
-from docshare.cli.commands.settings.values import (
-    parse_assignment,
-    parse_json,
-    parse_page_range,
-    parse_time,
-    read_settings,
-)
+from docshare.cli.commands.settings.declarations import ROWS, SettingRow, canonicalize, find_setting, is_object_key
+from docshare.cli.commands.settings.options import SharingOptions, UploadSettings
+from docshare.cli.commands.settings.values import parse_json, parse_page_range, parse_time, read_settings
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_text
 from docshare.cli.framework.prompts import read_hidden
 from docshare.contract.limits import GATE_FIELDS
+from docshare.contract.patterns import Pattern
 from docshare.contract.viewer import PRESETS
 from docshare.contract.wire import format_instant
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
+_ASSIGNMENT = Pattern(r"([A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*)(:?=)(.*)", re.DOTALL)
 _NONE = "none"
 _ASSET_PREFIX = "asset:"
+
+
+def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the names of files among ``words``, and the settings (``key=value`` or ``key:=JSON``)."""
+    parts: tuple[list[str], list[str]] = [], []
+    for word in words:
+        parts[_ASSIGNMENT.fullmatch(word) is not None].append(word)
+    return parts
 
 
 def gather(
@@ -49,13 +53,9 @@ def gather(
         changes.load(
             read_settings(context, source, "--settings" if isinstance(given, UploadSettings) else "--from-file")
         )
-    keys = {option: key for option, key in list_setting_options(type(given)) if getattr(given, option) is not None}
-    for option, key in keys.items():
-        if option not in _READERS:
-            require_text(key, getattr(given, option))
-            changes.put(key, getattr(given, option))
-    for option in filter(keys.__contains__, _READERS):
-        _put_option(context, changes, option, keys[option], getattr(given, option))
+    rank = {option: place for place, option in enumerate(_READERS, 1)}  # options without a reader come first
+    for option, key, value in sorted(given.list_given(), key=lambda each: rank.get(each[0], 0)):
+        _put_option(context, changes, option, key, value)
     for word in (*(given.assignments or ()), *words):
         _put_assignment(context, changes, word, lenient=lenient)
     if given.email_domain and "requireEmail" not in changes.fields:
@@ -67,7 +67,10 @@ def gather(
 
 
 def _put_option(context: "Context", changes: SettingChanges, option: str, key: str, given: Any) -> None:
-    key, value = _READERS[option](context, key, given)
+    if option in _READERS:
+        key, value = _READERS[option](context, key, given)
+    else:
+        value = _require_text(key, given)
     try:
         changes.put(key, value)
     except Stop as stop:
@@ -78,12 +81,11 @@ def _put_option(context: "Context", changes: SettingChanges, option: str, key: s
         raise Stop(stop.exit, detail, hint=_HINTS[option], code=stop.code) from None
 
 
-def _read_hide(_context: "Context", key: str, hide: bool) -> tuple[str, Any]:
-    return key, not hide
-
-
-def _read_pages(_context: "Context", key: str, text: str) -> tuple[str, Any]:
-    return key, parse_page_range(text, "--pages")
+def _require_text(key: str, value: Any) -> Any:
+    """Return ``value``; raise Stop (2) for an empty text: it is usually an unset variable of a script."""
+    if value == "":
+        raise Stop(ExitCode.USAGE, f"{key} is empty", hint=f"To clear it: docshare settings clear FILE {key}")
+    return value
 
 
 def _read_expiry(context: "Context", key: str, text: str) -> tuple[str, Any]:
@@ -94,18 +96,6 @@ def _read_expiry(context: "Context", key: str, text: str) -> tuple[str, Any]:
         hint = "To end the link now, use deleteAt=TIME, which accepts a past time. An ended link cannot be renewed."
         raise Stop(ExitCode.USAGE, f"--expires: {text!r} is in the past", hint=hint)
     return key, format_instant(found)
-
-
-def _read_gate(context: "Context", key: str, source: str) -> tuple[str, Any]:
-    return key, None if source == _NONE else parse_json(read_text(context, source, "--gate"), source)
-
-
-def _read_ga4(_context: "Context", key: str, text: str) -> tuple[str, Any]:
-    return key, None if text == _NONE else text
-
-
-def _read_logo(_context: "Context", key: str, text: str) -> tuple[str, Any]:
-    return ("logo", None) if text == _NONE else (key, text.removeprefix(_ASSET_PREFIX))
 
 
 def _read_background(_context: "Context", key: str, look: str) -> tuple[str, Any]:
@@ -119,14 +109,17 @@ def _read_background(_context: "Context", key: str, look: str) -> tuple[str, Any
 
 
 # Options whose value is not the API value, in the order of the request: each returns the key and the API value.
-_READERS: dict[str, Any] = {
-    "hide_expiry": _read_hide,
-    "hide_sender": _read_hide,
-    "pages": _read_pages,
+_READERS: dict[str, Callable[["Context", str, Any], tuple[str, Any]]] = {
+    "hide_expiry": lambda _context, key, hide: (key, not hide),
+    "hide_sender": lambda _context, key, hide: (key, not hide),
+    "pages": lambda _context, key, text: (key, parse_page_range(text, "--pages")),
     "expires": _read_expiry,
-    "gate": _read_gate,
-    "ga4": _read_ga4,
-    "logo": _read_logo,
+    "gate": lambda context, key, source: (
+        key,
+        None if source == _NONE else parse_json(read_text(context, source, "--gate"), source),
+    ),
+    "ga4": lambda _context, key, text: (key, None if text == _NONE else text),
+    "logo": lambda _context, key, text: ("logo", None) if text == _NONE else (key, text.removeprefix(_ASSET_PREFIX)),
     "background": _read_background,
 }
 
@@ -138,19 +131,32 @@ _HINTS = {
 
 
 def _put_assignment(context: "Context", changes: SettingChanges, word: str, *, lenient: bool) -> None:
-    key, as_json, text = parse_assignment(word)
-    row = ROWS.get(canonicalize(key))
-    if key == "password":
-        changes.put(key, None)  # raises Stop with the options to use
-    elif as_json:
-        given = read_text(context, text[1:], key) if text.startswith("@") else text
-        changes.put(key, parse_json(given, key))
-    elif row is not None:
-        changes.put(key, parse_text(context, row, text))
+    match = _ASSIGNMENT.fullmatch(word)
+    if match is None:
+        raise Stop(ExitCode.USAGE, f"{word!r} is not a setting", hint="Use KEY=VALUE or KEY:=JSON.")
+    name, operator, text = match.groups()
+    key = canonicalize(name)
+    value: Any = text
+    if name == "password":
+        value = None  # put raises Stop with the options to use
+    elif operator == ":=":
+        value = parse_json(read_text(context, text[1:], name) if text.startswith("@") else text, name)
+    elif key in ROWS:
+        value = _parse_text(context, ROWS[key], text)
     elif is_object_key(key):
-        changes.put(key, None if text == "null" else parse_json(text, key))
-    else:
-        changes.put(key, text if lenient else find_setting(key))  # raises Stop for an unknown key
+        value = None if text == "null" else parse_json(text, name)
+    elif not lenient:
+        find_setting(name)  # raises Stop for an unknown key
+    changes.put(key, value)
+
+
+def _parse_text(context: "Context", row: SettingRow, text: str) -> Any:
+    """Return the API value of the text behind ``KEY=``; None clears the setting."""
+    if _require_text(row.key, text) == "null":
+        return None
+    if text.startswith("@"):
+        return parse_json(read_text(context, text[1:], row.key), text)
+    return row.parse(context, text)
 
 
 def _read_password(context: "Context", file: str | None, *, prompt: bool) -> str | None:

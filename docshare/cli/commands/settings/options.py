@@ -30,14 +30,6 @@ class Sets(NamedTuple):
     key: str
 
 
-def list_setting_options(kind: type[OptionGroup]) -> Iterator[tuple[str, str]]:
-    """Yield the options of ``kind`` that set one setting, each with the key of the setting."""
-    for option in kind.parameters():
-        for mark in option.annotation.__metadata__:
-            if isinstance(mark, Sets):
-                yield option.name, mark.key
-
-
 def _text_option(metavar: str, help: str) -> Any:
     return typer.Option(metavar=metavar, help=help)
 
@@ -46,8 +38,25 @@ def _switch_option(names: str, help: str) -> Any:
     return typer.Option(names, help=help)
 
 
-class SharingOptions(OptionGroup):
-    """The most common settings of a share link; None if not given."""
+class SettingOptions(OptionGroup):
+    """Options that set settings; None if not given."""
+
+    @classmethod
+    def list_keys(cls) -> Iterator[tuple[str, str]]:
+        """Yield the options that set one setting, each with the key of the setting."""
+        for option in cls.parameters():
+            for mark in option.annotation.__metadata__:
+                if isinstance(mark, Sets):
+                    yield option.name, mark.key
+
+    def list_given(self) -> list[tuple[str, str, Any]]:
+        """Return the given options that set one setting: option, key of the setting, and value."""
+        values = [(option, key, getattr(self, option)) for option, key in self.list_keys()]
+        return [each for each in values if each[2] is not None]
+
+
+class SharingOptions(SettingOptions):
+    """The most common settings of a share link."""
 
     mode: Annotated[
         Text, _text_option("MODE", "Viewer: standard, flipbook, swipe or magazine."), Sets("viewerMode")

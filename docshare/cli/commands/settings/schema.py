@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.commands.settings.declarations import ROWS, SettingRow, canonicalize, find_setting
-from docshare.cli.commands.settings.kinds import describe_allowed
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import current_context
 from docshare.cli.terminal.output import Column, Spec
@@ -20,7 +19,7 @@ def _format_plan(row: Mapping[str, Any]) -> str:
 
 
 def _format_allowed(row: Mapping[str, Any]) -> str:
-    return describe_allowed(ROWS[row["key"]])
+    return ROWS[row["key"]].describe_allowed()
 
 
 SCHEMA = Spec(
@@ -39,7 +38,7 @@ SCHEMA = Spec(
 def build_schema_rows(keys: Sequence[str], *, for_programs: bool) -> list[dict[str, Any]]:
     """Return the schema of all settings or of ``keys``; for people, ``allowed`` is a single text."""
     rows: list[SettingRow] = [find_setting(canonicalize(key)) for key in keys] if keys else list(ROWS.values())
-    return [row.as_json() | ({} if for_programs else {"allowed": describe_allowed(row)}) for row in rows]
+    return [row.as_json() | ({} if for_programs else {"allowed": row.describe_allowed()}) for row in rows]
 
 
 @app.command("schema", spec=SCHEMA)

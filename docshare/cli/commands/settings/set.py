@@ -56,13 +56,11 @@ def set_(
       docshare settings set @last gateFields:=@form.json --diff
       docshare ls --format ids | docshare settings set - --expires 2030-12-31
     """
-    from docshare.cli.commands.settings.gather import gather
-    from docshare.cli.commands.settings.values import is_assignment
+    from docshare.cli.commands.settings.gather import gather, split_words
     from docshare.cli.commands.settings.write import WriteOptions, write_settings
 
     ctx = current_context()
-    names = [word for word in words if not is_assignment(word)]
-    pairs = [word for word in words if is_assignment(word)]
+    names, pairs = split_words(words)
     changes = gather(ctx, given, pairs, lenient=not judge, ids_on_stdin=STDIN in names)
     way = WriteOptions(replace=replace, read_back=read_back, diff=diff, uses_manage_token=manage_token_file is not None)
     if manage_token_file is not None:

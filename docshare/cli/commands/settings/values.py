@@ -1,4 +1,4 @@
-"""Parse typed values of any setting: ``key=value``, ``key:=JSON``, files, times and page ranges."""
+"""Parse typed values: JSON, settings files, times and page ranges."""
 
 import json
 import re
@@ -15,24 +15,10 @@ from docshare.contract.wire import format_instant, parse_instant
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-_ASSIGNMENT = Pattern(r"([A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*)(:?=)(.*)", re.DOTALL)
 _PAGE_RANGE = Pattern(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 _DURATION = Pattern(r"[0-9.]+[a-z]+", re.ASCII)
 _LOCAL_TIME = Pattern(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _END_OF_DAY = time(23, 59, 59)
-
-
-def is_assignment(word: str) -> bool:
-    """Return whether ``word`` is ``key=value`` or ``key:=JSON`` rather than the name of a file."""
-    return _ASSIGNMENT.fullmatch(word) is not None
-
-
-def parse_assignment(word: str) -> tuple[str, bool, str]:
-    """Return key, whether the value is JSON (``:=``), and value; raise Stop (2) for any other word."""
-    match = _ASSIGNMENT.fullmatch(word)
-    if match is None:
-        raise Stop(ExitCode.USAGE, f"{word!r} is not a setting", hint="Use KEY=VALUE or KEY:=JSON.")
-    return match[1], match[2] == ":=", match[3]
 
 
 def parse_json(text: str, what: str) -> Any:

@@ -4,18 +4,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from docshare.cli.commands.settings.advice import describe_ineffective_domains, describe_prompt_change
 from docshare.cli.commands.settings.changes import SettingChanges, find_needed_plans
 from docshare.cli.commands.settings.declarations import VIEWER
-from docshare.cli.commands.settings.describe import (
+from docshare.cli.commands.settings.describe import describe_body, describe_difference
+from docshare.cli.commands.settings.rows import MESSAGES, WRITE_SPEC, SettingsPrinter
+from docshare.cli.commands.settings.stored import (
     Difference,
-    describe_body,
-    describe_difference,
+    describe_ineffective_domains,
     describe_mismatches,
+    describe_prompt_change,
     find_differences,
     mask,
 )
-from docshare.cli.commands.settings.rows import MESSAGES, WRITE_SPEC, SettingsPrinter
 from docshare.cli.framework import bulk
 from docshare.cli.framework.arguments import FileResolver, base_of
 from docshare.cli.framework.exits import ExitCode, Stop

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.upload.rows import describe_omitted_pictures, is_plain_requested
 from docshare.cli.commands.upload.send import Failure, Row, UploadResult
-from docshare.cli.commands.upload.settings import NewSettings, SettingsWriteError, describe_new_file
+from docshare.cli.commands.upload.settings import DEFAULT_FACTS, NewSettings, SettingsWriteError
 from docshare.cli.framework import errors
 from docshare.cli.framework.exits import ExitCode, exit_code
 from docshare.cli.framework.sources import Item
@@ -36,7 +36,7 @@ class UploadReport:
         self._items = items
         self._single = single
         self._settings = settings
-        self._facts = describe_new_file(context, settings)
+        self._facts = DEFAULT_FACTS if settings is None else settings.describe(context)
         self._results: dict[int, Row] = {}
         self._failures: list[Failure] = []
         self._succeeded: dict[int, Row] = {}

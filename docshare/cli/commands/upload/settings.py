@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.settings.advice import describe_ineffective_domains
 from docshare.cli.commands.settings.changes import find_needed_plans
-from docshare.cli.commands.settings.describe import describe_body, format_set_command, mask
+from docshare.cli.commands.settings.describe import describe_body, format_set_command
 from docshare.cli.commands.settings.gather import gather
 from docshare.cli.commands.settings.options import UploadSettings
+from docshare.cli.commands.settings.stored import describe_ineffective_domains, mask
 from docshare.cli.commands.settings.write import add_hint
 from docshare.cli.framework.arguments import base_of
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
+DEFAULT_FACTS = ("never expires", "no password")  # a fresh upload has neither expiry nor password
 _DOWNLOAD_SETTINGS = ("pageRange", "watermark")
 _FIRST_KEYS = ("deleteAt", "neverExpire", "password")
 # A refusal with one of these codes would also apply to every further file.
@@ -42,9 +43,6 @@ class SettingsWriteError(Stop):
         super().__init__(exit, detail, hint=hint, code="settings")
         self.row = row
         self.is_fatal = general
-
-
-_DEFAULT_FACTS = ("never expires", "no password")  # a fresh upload has neither expiry nor password
 
 
 class NewSettings:
@@ -129,11 +127,6 @@ def try_delete(client: "Client", file: str) -> bool:
     except (Problem, ClientError):
         return False
     return True
-
-
-def describe_new_file(context: "Context", settings: NewSettings | None) -> Sequence[str]:
-    """Return the facts to print about a new file."""
-    return _DEFAULT_FACTS if settings is None else settings.describe(context)
 
 
 def build_new_settings(

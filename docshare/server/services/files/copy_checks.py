@@ -62,11 +62,10 @@ def _start_trials(rt: Runtime, name: str, uuids: Iterable[str]) -> None:
     """Store at once the results that do not need a trial; run the other trials in the background and wait briefly."""
     trials = []
     for link in filter(None, (links.resolve(rt, uuid) for uuid in uuids)):
-        if not downloads.can_make_copy(rt, link):
-            downloads.store_warning(rt, link, "large")
-            continue
         wanted = downloads.find_reader_copy(rt, link)
-        if wanted is None:
+        if wanted is not None and not rules.can_make_download(link.file.size, as_stored=False):
+            downloads.store_warning(rt, link, "large")
+        elif wanted is None or wanted.last < wanted.first:  # readers get the stored bytes, or no page
             downloads.store_warning(rt, link, None)
         else:
             trials.append(_Trial(link, wanted))

@@ -53,9 +53,9 @@ def change_settings(rt: Runtime, caller: Caller, name: str, body: Mapping[str, A
         sent["password"] = share_passwords.hash_password(rt, sent["password"])
     # A link name is unique among all accounts.
     with rt.db.write(None if "slug" in sent else caller.account_id):
-        file, settled = _resolve_change(rt, caller, name, sent, now)
+        file, settled, kept = _resolve_change(rt, caller, name, sent, now)
         if sent:
-            _save(rt, file, settled, now)
+            _save(rt, file, settled, kept, now)
         if sent.get("detachDesignToolDesign"):
             designs.detach(rt, file.id)
     if not _COPY_SETTINGS.isdisjoint(sent):
@@ -72,8 +72,8 @@ def preview_appearance(rt: Runtime, caller: Caller, name: str, body: Mapping[str
 
     Stores nothing. Raises what ``change_settings`` raises.
     """
-    file, settled = _resolve_change(rt, caller, name, parse_settings(body), rt.clock())
-    return _resolve_appearance(json.loads(file.settings) | settled, caller.plan)
+    _, _, kept = _resolve_change(rt, caller, name, parse_settings(body), rt.clock())
+    return _resolve_appearance(kept, caller.plan)
 
 
 def _resolve_appearance(settings: Mapping[str, Any], plan: Plan) -> PageAppearance:
@@ -83,8 +83,11 @@ def _resolve_appearance(settings: Mapping[str, Any], plan: Plan) -> PageAppearan
 
 def _resolve_change(
     rt: Runtime, caller: Caller, name: str, sent: Mapping[str, Any], now: int
-) -> tuple[FileRow, dict[str, Any]]:
-    """Return the file and the values of ``sent`` to store, by wire name. Raises what ``change_settings`` raises."""
+) -> tuple[FileRow, dict[str, Any], dict[str, Any]]:
+    """Return the file, the settings that change, by wire name (None clears), and the JSON of settings to store.
+
+    Raises what ``change_settings`` raises.
+    """
     file = files.get_owned(rt, caller, name)
     # This applies to the owner too, so that a dead link cannot be revived by a later expiry.
     if (
@@ -95,9 +98,12 @@ def _resolve_change(
     current = rules.CurrentFile(file.size, file.total_pages, json.loads(file.settings))
     managed = caller.lane is Lane.MANAGE
     settled = rules.resolve_settings(sent, current, plan=caller.plan, managed=managed, now=now)
-    _require_assets(rt, file, settled.get("viewerSettings", {}))
-    _require_slug_free(rt, file, settled.get("slug"))
-    return file, settled
+    kept = rules.drop_defaults(current.settings, {key: settled[key] for key in settled.keys() - _COLUMNS.keys()})
+    if settled.get("viewerSettings"):
+        _require_assets(rt, file, settled["viewerSettings"])
+    if settled.get("slug") not in (None, file.slug):
+        _require_slug_free(rt, settled["slug"])
+    return file, settled, kept
 
 
 def _require_assets(rt: Runtime, file: FileRow, settings: Mapping[str, Any]) -> None:
@@ -111,22 +117,18 @@ def _require_assets(rt: Runtime, file: FileRow, settings: Mapping[str, Any]) -> 
         raise Problem("bad_request", detail, hint="Upload it to this file first, as the kind logo or background.")
 
 
-def _require_slug_free(rt: Runtime, file: FileRow, slug: str | None) -> None:
+def _require_slug_free(rt: Runtime, slug: str) -> None:
     """Raise ``conflict`` if ``slug`` is used already.
 
     Slugs of trashed files and all short ids are reserved: they appear in the same addresses, and a link that was sent
     must never lead to another document.
     """
-    if slug is None or slug == file.slug:
-        return
     if sharing.is_slug_taken(rt.db, slug):
         raise Problem("conflict", f"The link name '{slug}' is taken.", hint="Choose another one.", field="slug")
 
 
-def _save(rt: Runtime, file: FileRow, settled: Mapping[str, Any], now: int) -> None:
+def _save(rt: Runtime, file: FileRow, settled: Mapping[str, Any], kept: Mapping[str, Any], now: int) -> None:
     columns = {column: settled[name] for name, column in _COLUMNS.items() if name in settled}
     if "viewLimit" in settled:
         columns["views_consumed"] = 0  # each limit starts its own count
-    rest = {name: value for name, value in settled.items() if name not in _COLUMNS}
-    kept = json.dumps(rules.drop_defaults(json.loads(file.settings), rest), separators=(",", ":"))
-    file_rows.update_settings(rt.db, file.id, kept, now, **columns)
+    file_rows.update_settings(rt.db, file.id, json.dumps(kept, separators=(",", ":")), now, **columns)

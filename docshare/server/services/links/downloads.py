@@ -50,23 +50,9 @@ def can_download(rt: Runtime, link: Link, cookie: str | None) -> bool:
     )
 
 
-def can_make_copy(rt: Runtime, link: Link) -> bool:
-    """Return whether the document behind ``link`` is small enough for the copy that its readers may download.
-
-    True where they may not download it.
-    """
-    return not _is_allowed(link) or rules.can_make_download(
-        link.file.size, as_stored=_choose_reader_form(rt, link, None).derivation is None
-    )
-
-
 def find_reader_copy(rt: Runtime, link: Link) -> Derivation | None:
     """Return the copy that anonymous readers of ``link`` download; None where they get the stored bytes, or nothing."""
-    return (
-        _choose_reader_form(rt, link, None).derivation
-        if _is_allowed(link) and page_range.reader_window(link).size
-        else None
-    )
+    return _choose_reader_form(rt, link, None).derivation if _is_allowed(link) else None
 
 
 def describe_warning(reason: str | None) -> str | None:

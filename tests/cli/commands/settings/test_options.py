@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from docshare.cli.commands.settings.declarations import ROWS, is_block
-from docshare.cli.commands.settings.kinds import SETTING_KINDS
-from docshare.cli.commands.settings.options import AllSettings, SharingOptions, UploadSettings, list_setting_options
+from docshare.cli.commands.settings.declarations import ROWS, SETTING_KINDS, is_block
+from docshare.cli.commands.settings.options import AllSettings, SharingOptions, UploadSettings
 from docshare.contract.settings import SETTING_OPTIONS, SETTINGS
 
 # Written by hand.
@@ -23,9 +22,9 @@ OTHERS = {
 
 
 def test_every_option_names_its_setting() -> None:
-    assert dict(list_setting_options(SharingOptions)) == SHARING
-    assert dict(list_setting_options(UploadSettings)) == SHARING
-    assert dict(list_setting_options(AllSettings)) == SHARING | OTHERS
+    assert dict(SharingOptions.list_keys()) == SHARING
+    assert dict(UploadSettings.list_keys()) == SHARING
+    assert dict(AllSettings.list_keys()) == SHARING | OTHERS
 
 
 def test_the_pages_of_the_owner_know_the_options_of_every_setting() -> None:
