@@ -31,6 +31,7 @@ from tests.torture.flooded_server import PAGES, AttackRequest, FloodedServer, op
 CLIENTS = 12
 IMAGES = 48
 UPLOADS = 12
+TRIAL_COOKIE = "viewer-cookies=1"  # as in a browser that has opened a gate before
 READER_RATIO, UPLOAD_RATIO = 3.0, 2.0
 
 
@@ -231,6 +232,9 @@ def send_flood(attack_requests: list[AttackRequest], clients: int, stop: Event, 
                 more: dict[str, Any] = {"headers": {}}
                 if request.address:
                     more["headers"]["X-Forwarded-For"] = request.address
+                if request.form:
+                    more["headers"] |= {"Content-Type": "application/x-www-form-urlencoded", "Cookie": TRIAL_COOKIE}
+                    more |= {"data": request.form, "allow_redirects": False}
                 if request.key:
                     more["headers"]["Authorization"] = f"Bearer {request.key}"
                     more["files"] = {"file": ("a.pdf", request.body, "application/pdf")}
