@@ -179,6 +179,19 @@ def variants(stage: FloodedServer) -> list[AttackRequest]:
     return found
 
 
+def pages_and_codes(stage: FloodedServer) -> list[AttackRequest]:
+    """From many addresses, open the pages of 60 links with their QR codes, oEmbed documents and preview pictures."""
+    mal, base = stage.create_attacker("pro"), stage.server.url
+    found = []
+    for seed in range(3):
+        name = mal.upload_and_share(pdfs.dense_text_pdf(40, 300 + seed))
+        for link in [name, *(mal.add_variant(name) for _ in range(19))]:
+            paths = [f"/{link}", f"/{link}?page=7", f"/embed/{link}", f"/api/files/{link}/qr-code"]
+            found += [AttackRequest("GET", base + path) for path in [*paths, f"/oembed?url={base}/{link}"]]
+            found += stage.build_part_requests(link, "/pages/1-800.jpg", "/outline.json")
+    return [replace(request, address=f"203.0.113.{number % 200}") for number, request in enumerate(found)]
+
+
 def medium_pages(stage: FloodedServer) -> list[AttackRequest]:
     """Request pages that take half a second, which is too short to be stopped, from 50 clients."""
     data = hostile_pdfs.paced_pages("f" + "h" * (PAGES - 1))
@@ -205,6 +218,7 @@ ATTACKS: dict[str, Callable[[FloodedServer], list[AttackRequest]]] = {
         searches,
         personal_watermarks,
         variants,
+        pages_and_codes,
         medium_pages,
         medium_pages_by_proxy,
     )
