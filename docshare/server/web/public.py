@@ -7,9 +7,10 @@ counted in memory, see ``gates.denied_attempts``.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
+from markupsafe import Markup
 
 from docshare.contract.problems import Problem
 from docshare.contract.viewer import TILES
@@ -44,13 +45,12 @@ blueprint = Blueprint("public", __name__)
 class PageElement:
     """One page in the HTML.
 
-    Number, size in points, whether it is part of the chunk of the plain version, whether its image is loaded at once,
-    and its text if requested.
+    Number, the HTML of its start tag and shape, whether it is part of the chunk of the plain version, whether its image
+    is loaded at once, and its text if requested.
     """
 
     number: int
-    width: float
-    height: float
+    start_tag: Markup
     in_chunk: bool
     first: bool
     words: str | None = None
@@ -325,6 +325,16 @@ def _list_page_elements(
         pages = range(first, last + 1)
         if chunk.total > MAX_PLACEHOLDERS:
             pages = range(max(first, chunk.first), min(last, chunk.last) + 1)
-        leaves += [PageElement(page, width, height, page in chunk, page == start, words.get(page)) for page in pages]
+        for page in pages:
+            tag = _render_start_tag(page, chunk.total, width, height, page in chunk)
+            leaves.append(PageElement(page, tag, page in chunk, page == start, words.get(page)))
         first = last + 1
     return leaves
+
+
+@lru_cache(maxsize=4096)
+def _render_start_tag(number: int, total: int, width: float, height: float, in_chunk: bool) -> Markup:
+    """Return the start of a page in the HTML. The same ones are in thousands of share pages, and the template engine
+    makes a hundred calls for each."""
+    facts = {"number": number, "total": total, "width": width, "height": height, "in_chunk": in_chunk}
+    return Markup(render_template("viewer/page_element.html", **facts))  # noqa: S704 - escaped by the template
