@@ -5,7 +5,6 @@ import logging
 import socket
 import sys
 import termios
-from collections.abc import Callable
 from functools import partial
 from selectors import EVENT_READ as READ
 from selectors import EVENT_WRITE as WRITE
@@ -63,6 +62,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._moved_bytes = 0
         self._send_budget: int | None = None
         self._is_socket_full = False
+        self._is_worker_sending = False
         self._send_at = 0.0
         self.pending_header = b""
         super().__init__(server, sock, addr, adj, map=map)
@@ -136,8 +136,10 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return self._send_at > 0 and self.server.limiter.clock() < self._send_at
 
     def writable(self) -> bool:
-        """Return whether there is something to send now."""
-        return bool(super().writable()) and not self._is_postponed()
+        """Return whether the loop can send something now. It does not send what a worker sends: as the socket accepts
+        bytes, it would only be called again and again, and delay the worker."""
+        has_bytes = self.total_outbufs_len and not self._is_worker_sending
+        return bool(has_bytes or self.will_close or self.close_when_flushed) and not self._is_postponed()
 
     def write_soon(self, data: Any) -> int:
         """Send bytes, or a file, after the pending header block; return how many."""
@@ -158,9 +160,18 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return sent
 
     def _flush_some(self, do_close: bool = True) -> bool:
-        """Send what the socket accepts. waitress calls this with the lock of the buffers held."""
+        """Send what the socket accepts. waitress calls this with the lock of the buffers held, in a worker without
+        ``do_close``; a worker wakes the loop afterwards if bytes are left. Log that a response ends early because its
+        bytes are damaged: the client only sees that it is incomplete."""
         self._is_socket_full = False
-        has_sent = bool(super()._flush_some(do_close))
+        self._is_worker_sending = not do_close
+        try:
+            has_sent = bool(super()._flush_some(do_close))
+        except DamagedBytesError as error:
+            LOGGER.error("a response was cut off: stored bytes are damaged", extra={"reason": error.strerror})
+            raise
+        finally:
+            self._is_worker_sending = False
         if self._is_socket_full and isinstance(self.outbufs[0], FileBody):
             self.outbufs[0].release()
         return has_sent
@@ -249,19 +260,6 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self.handle_close()
         elif self.connected and not self.total_outbufs_len:
             self._linger()
-
-    def _flush_exception(self, flush: Callable[..., Any] | None, do_close: bool = True) -> Any:
-        """Run ``flush`` and catch its errors, as waitress does. Log that a response ends early because its bytes are
-        damaged: the client only sees that it is incomplete."""
-
-        def flush_and_log(**options: Any) -> Any:
-            try:
-                return flush and flush(**options)
-            except DamagedBytesError as error:
-                LOGGER.error("a response was cut off: stored bytes are damaged", extra={"reason": error.strerror})
-                raise
-
-        return super()._flush_exception(flush and flush_and_log, do_close)
 
     def _linger(self) -> None:
         """Half-close after the response, and discard the rest of the body until the sender notices."""
