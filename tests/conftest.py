@@ -14,6 +14,7 @@ from tests.support.clock import FakeClock
 if TYPE_CHECKING:
     from docshare.server.pdf.engine import PdfEngine
     from tests.support.cast import World
+    from tests.support.receivers import FakeReceiver
     from tests.support.redis import RedisServer
 
 
@@ -85,9 +86,30 @@ def make(tmp_path: Path, clock: FakeClock, engine: PdfEngine) -> Iterator[Callab
 
 
 @pytest.fixture
-def world(make: Callable[..., World]) -> World:
-    """Return an instance with its cast: fay (Free), bea (Basic), pia (Pro) and mal, a stranger."""
-    return make()
+def world(make: Callable[..., World], request: pytest.FixtureRequest) -> World:
+    """Return an instance with its cast: fay (Free), bea (Basic), pia (Pro) and mal, a stranger.
+
+    The marker ``world`` of a module or test has the settings of its server.
+    """
+    marker = request.node.get_closest_marker("world")
+    return make(**marker.kwargs) if marker else make()
+
+
+@pytest.fixture
+def resolve_hosts(world: World) -> None:
+    """Resolve every host of a webhook to a public address, without asking a name server."""
+    from tests.support.webhooks import resolve_all_hosts
+
+    resolve_all_hosts(world.rt)
+
+
+@pytest.fixture
+def receiver() -> Iterator[FakeReceiver]:
+    """Run a receiver of webhooks on loopback."""
+    from tests.support.receivers import open_receiver
+
+    with open_receiver() as running:
+        yield running
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from tests.support.cast import World
 from tests.support.design_tool import DesignTool, open_design_tool
 from tests.support.import_source import ImportSource, http_response, make_certificate, open_source
 from tests.support.pdfs import simple_pdf
-from tests.support.receivers import FakeReceiver, open_receiver
 
 
 @pytest.fixture(scope="session")
@@ -40,13 +39,6 @@ def import_world(make: Callable[..., World], cert: Path, source: ImportSource) -
 def design_tool(make: Callable[..., World], cert: Path) -> Iterator[DesignTool]:
     """Run a design tool and an instance that is configured for it."""
     with open_design_tool(cert, make) as running:
-        yield running
-
-
-@pytest.fixture
-def receiver() -> Iterator[FakeReceiver]:
-    """Run a receiver of webhooks on loopback."""
-    with open_receiver() as running:
         yield running
 
 

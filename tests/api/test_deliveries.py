@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -28,12 +27,10 @@ from tests.support.receivers import (
     record_replacements,
 )
 
+pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS, rate_limit=100_000)
+
+
 SERVER_ERROR = http_response(b"", "503 Service Unavailable")
-
-
-@pytest.fixture
-def world(make: Callable[..., World]) -> World:
-    return make(webhook_allow=LOOPBACK_NETWORKS, rate_limit=100_000)
 
 
 @pytest.fixture

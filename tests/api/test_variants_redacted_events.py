@@ -1,7 +1,6 @@
 """A redaction removes the label from recorded events and from deliveries."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,13 +15,11 @@ from tests.support.queued_deliveries import delivery_bodies, list_activity
 from tests.support.reader import FakeReader, end_all_sessions
 from tests.support.receivers import LOOPBACK_NETWORKS, OK, CreatedWebhook, FakeReceiver, add_webhook
 
+pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
+
+
 CANARY = "Bea-Canary-51ce"
 SERVER_ERROR = http_response(b"", "500 Internal Server Error")
-
-
-@pytest.fixture
-def world(make: Callable[..., World]) -> World:
-    return make(webhook_allow=LOOPBACK_NETWORKS)
 
 
 @pytest.fixture

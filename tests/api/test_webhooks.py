@@ -4,7 +4,6 @@ import ipaddress
 import json
 import re
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -24,22 +23,17 @@ from tests.support.webhooks import (
     create_webhook,
     list_webhooks,
     post_webhook,
-    resolve_all_hosts,
     update_webhook_row,
 )
+
+pytestmark = [pytest.mark.world(rate_limit=1_000), pytest.mark.usefixtures("resolve_hosts")]
+
 
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 EVENT_KINDS = [
     "file.viewed", "file.downloaded", "gate.completed", "note.created", "receipt.confirmed", "file.burned",
     "content.replaced", "invite.viewed", "proofing.updated",
 ]  # fmt: skip
-
-
-@pytest.fixture
-def world(make: Callable[..., World]) -> World:
-    world = make(rate_limit=1_000)
-    resolve_all_hosts(world.rt)
-    return world
 
 
 # --- create ----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Existing webhooks: list, delete, enable and ownership."""
 
-from collections.abc import Callable
-
 import pytest
 
 from docshare.server.services.accounts import accounts
@@ -9,14 +7,9 @@ from tests.api.route_table import UNKNOWN_UUID
 from tests.support.cast import World
 from tests.support.receivers import record_replacements
 from tests.support.rows import count_rows
-from tests.support.webhooks import WEBHOOKS_PATH, create_webhook, list_webhooks, resolve_all_hosts, update_webhook_row
+from tests.support.webhooks import WEBHOOKS_PATH, create_webhook, list_webhooks, update_webhook_row
 
-
-@pytest.fixture
-def world(make: Callable[..., World]) -> World:
-    world = make(rate_limit=1_000)
-    resolve_all_hosts(world.rt)
-    return world
+pytestmark = [pytest.mark.world(rate_limit=1_000), pytest.mark.usefixtures("resolve_hosts")]
 
 
 # --- list ------------------------------------------------------------------------------------------------------------

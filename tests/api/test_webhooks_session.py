@@ -17,7 +17,13 @@ from tests.support.cast import BASE_URL, NO_CREDENTIAL, Person, World
 from tests.support.owner import sign_in_browser
 from tests.support.receivers import LOOPBACK_NETWORKS, FakeReceiver
 from tests.support.rows import count_rows
-from tests.support.webhooks import URL, WEBHOOKS_PATH, create_webhook, list_webhooks, resolve_all_hosts
+from tests.support.webhooks import URL, WEBHOOKS_PATH, create_webhook, list_webhooks
+
+pytestmark = [
+    pytest.mark.world(rate_limit=1_000, webhook_allow=LOOPBACK_NETWORKS),
+    pytest.mark.usefixtures("resolve_hosts"),
+]
+
 
 SESSION_PATH = "/api/webhooks"
 BODY = {"url": URL, "events": ["file.viewed"]}
@@ -42,13 +48,6 @@ def open_signed_in_browser(world: World, person: Person) -> WebhookBrowser:
     found = re.search(r'name="csrf" value="([^"]+)"', http.get("/login").text)
     assert found is not None
     return WebhookBrowser(http, found[1])
-
-
-@pytest.fixture
-def world(make: Callable[..., World]) -> World:
-    world = make(rate_limit=1_000, webhook_allow=LOOPBACK_NETWORKS)
-    resolve_all_hosts(world.rt)
-    return world
 
 
 @pytest.fixture

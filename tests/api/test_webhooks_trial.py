@@ -23,12 +23,10 @@ from tests.support.receivers import LOOPBACK_NETWORKS, FakeReceiver, open_receiv
 from tests.support.rows import count_rows
 from tests.support.webhooks import WEBHOOKS_PATH, create_webhook, list_webhooks, update_webhook_row
 
+pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS, rate_limit=1_000)
+
+
 NIL_UUID = "00000000-0000-0000-0000-000000000000"
-
-
-@pytest.fixture
-def world(make: Callable[..., World]) -> World:
-    return make(webhook_allow=LOOPBACK_NETWORKS, rate_limit=1_000)
 
 
 def send_test(person: Person, uuid: str) -> TestResponse:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.pdf.engine import PdfEngine
+from docshare.server.pdf.linter import PdfLinter
 
 # A worker that an attacker controls. It responds to its Nth job with the Nth of the given byte strings (the last one
 # from then on), computes for some seconds, and writes further bytes a moment later.
@@ -48,6 +49,13 @@ def engine() -> Iterator[PdfEngine]:
     shared = PdfEngine()
     yield shared
     shared.close()
+
+
+@pytest.fixture(scope="module")
+def linter() -> Iterator[PdfLinter]:
+    """Yield a linter, shared by the tests of one module."""
+    with PdfLinter() as shared:
+        yield shared
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Lint findings: one change to a clean document causes exactly one finding, and a harmless variant causes none."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,6 @@ Put = Callable[..., Path]
 NOISE = b"".join(
     hashlib.sha256(bytes([number])).digest() for number in range(250)
 )  # 8,000 bytes that do not compress well
-
-
-@pytest.fixture(scope="module")
-def linter() -> Iterator[PdfLinter]:
-    with PdfLinter() as shared:
-        yield shared
 
 
 def list_findings(linter: PdfLinter, path: Path) -> list[tuple[str, str, int | None]]:

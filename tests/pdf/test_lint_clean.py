@@ -1,7 +1,7 @@
 """Clean copies: removed content is gone from the bytes, and visible content is unchanged."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pikepdf
@@ -37,12 +37,6 @@ from tests.support.lint_pdfs import (  # fmt: skip
 from tests.support.pdfs import Sheet, lines_content
 
 Put = Callable[..., Path]
-
-
-@pytest.fixture(scope="module")
-def linter() -> Iterator[PdfLinter]:
-    with PdfLinter() as shared:
-        yield shared
 
 
 @pytest.fixture

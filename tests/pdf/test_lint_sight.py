@@ -1,6 +1,6 @@
 """Text on a page that readers cannot see: under boxes, white on white, outside the visible area."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pikepdf
@@ -18,12 +18,6 @@ COVERING_RECT = "60 700 300 50 re f"
 COVERED = [("covered-text", "error", 1)]
 INVISIBLE = [("invisible-text", "warning", 1)]
 CROPPED = [("cropped-text", "warning", 1)]
-
-
-@pytest.fixture(scope="module")
-def linter() -> Iterator[PdfLinter]:
-    with PdfLinter() as shared:
-        yield shared
 
 
 @pytest.fixture

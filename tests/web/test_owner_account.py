@@ -21,11 +21,6 @@ from tests.support.rows import update_file_row
 UNKNOWN = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 
 
-@pytest.fixture
-def pia(world: World) -> FlaskClient:
-    return sign_in_browser(world, world.pia)
-
-
 def get_account_page(http: FlaskClient) -> str:
     answer = http.get("/account")
     assert answer.status_code == 200
@@ -64,25 +59,27 @@ def test_the_page_requires_a_signed_in_user(world: World) -> None:
     assert 'href="/login"' in answer.text
 
 
-def test_the_page_is_not_cached_framed_or_sent_as_a_referrer(pia: FlaskClient) -> None:
-    headers = pia.get("/account").headers
+def test_the_page_is_not_cached_framed_or_sent_as_a_referrer(owner_browser: FlaskClient) -> None:
+    headers = owner_browser.get("/account").headers
     assert headers["Cache-Control"] == "private, no-store"
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     assert headers["Referrer-Policy"] == "same-origin"
 
 
-def test_the_name_can_be_changed_but_not_the_address(world: World, pia: FlaskClient) -> None:
+def test_the_name_can_be_changed_but_not_the_address(world: World, owner_browser: FlaskClient) -> None:
     assert "Your name was changed." in submit_and_follow(
-        pia, "/account/name", name="  Pia <b>P</b> ", email="x@example.com"
+        owner_browser, "/account/name", name="  Pia <b>P</b> ", email="x@example.com"
     )
-    assert 'value="Pia &lt;b&gt;P&lt;/b&gt;"' in get_account_page(pia)
+    assert 'value="Pia &lt;b&gt;P&lt;/b&gt;"' in get_account_page(owner_browser)
     account = world.pia.get("/api/v1/user").get_json()
     assert (account["name"], account["email"]) == ("Pia <b>P</b>", "pia@example.com")
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "two\nlines", "nul\0"])
-def test_an_invalid_name_is_rejected_and_remains_in_the_form(world: World, pia: FlaskClient, name: str) -> None:
-    answer = submit_form(pia, "/account/name", name=name)
+def test_an_invalid_name_is_rejected_and_remains_in_the_form(
+    world: World, owner_browser: FlaskClient, name: str
+) -> None:
+    answer = submit_form(owner_browser, "/account/name", name=name)
     assert (answer.status_code, 'id="name-error"' in answer.text) == (400, True)
     assert world.pia.get("/api/v1/user").get_json()["name"] == "Pia"
     if name.strip():
@@ -111,28 +108,30 @@ def test_the_plan_card_shows_limits_usage_and_how_to_change_the_plan(
         assert words in found
 
 
-def test_a_changed_plan_is_shown_immediately(world: World, pia: FlaskClient) -> None:
+def test_a_changed_plan_is_shown_immediately(world: World, owner_browser: FlaskClient) -> None:
     accounts.set_tier(world.rt, "pia@example.com", Plan.FREE)
-    assert "Plan: Free" in get_account_page(pia)
+    assert "Plan: Free" in get_account_page(owner_browser)
 
 
 # --- keys ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_new_key_is_shown_once_and_works(world: World, pia: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_new_key_is_shown_once_and_works(
+    world: World, owner_browser: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(0)
-    key = make_key(pia)
+    key = make_key(owner_browser)
     assert is_key_valid(world, key)
     dump = "\n".join(dump_database(world))
-    later = "".join(pia.get(path).text for path in ("/account", "/webhooks", "/login"))
+    later = "".join(owner_browser.get(path).text for path in ("/account", "/webhooks", "/login"))
     assert key not in dump + later + caplog.text
-    keys = get_section_text(get_account_page(pia), "keys")
+    keys = get_section_text(get_account_page(owner_browser), "keys")
     assert f"build server ends in {key[-4:]} , created on 21 Sep 2026" in keys
 
 
-def test_a_revoked_key_is_rejected_and_no_longer_listed(world: World, pia: FlaskClient) -> None:
-    key = make_key(pia)
-    text = submit_and_follow(pia, f"/account/keys/{find_key_uuid(world, world.pia, 'build server')}/revoke")
+def test_a_revoked_key_is_rejected_and_no_longer_listed(world: World, owner_browser: FlaskClient) -> None:
+    key = make_key(owner_browser)
+    text = submit_and_follow(owner_browser, f"/account/keys/{find_key_uuid(world, world.pia, 'build server')}/revoke")
     assert "The key build server is revoked." in text
     assert "ends in" in get_section_text(text, "keys")
     assert f"ends in {key[-4:]}" not in get_section_text(text, "keys")
@@ -140,15 +139,15 @@ def test_a_revoked_key_is_rejected_and_no_longer_listed(world: World, pia: Flask
     assert is_key_valid(world, world.pia.key)
 
 
-def test_revoking_a_key_requires_confirmation(pia: FlaskClient) -> None:
-    text = get_account_page(pia)
+def test_revoking_a_key_requires_confirmation(owner_browser: FlaskClient) -> None:
+    text = get_account_page(owner_browser)
     form = text.index('/revoke"')
     assert text.rindex('<details class="confirm">', 0, form) < text.rindex("<summary", 0, form) < form
 
 
-def test_the_key_of_another_account_cannot_be_revoked(world: World, pia: FlaskClient) -> None:
+def test_the_key_of_another_account_cannot_be_revoked(world: World, owner_browser: FlaskClient) -> None:
     answers = [
-        submit_form(pia, f"/account/keys/{uuid}/revoke")
+        submit_form(owner_browser, f"/account/keys/{uuid}/revoke")
         for uuid in (find_key_uuid(world, world.bea, "tests"), UNKNOWN, "x")
     ]
     assert [answer.status_code for answer in answers] == [404] * 3
@@ -156,58 +155,61 @@ def test_the_key_of_another_account_cannot_be_revoked(world: World, pia: FlaskCl
     assert is_key_valid(world, world.bea.key)
 
 
-def test_an_invalid_key_name_is_rejected_and_remains_in_the_form(world: World, pia: FlaskClient) -> None:
-    answer = submit_form(pia, "/account/keys", key_name="x" * 201)
+def test_an_invalid_key_name_is_rejected_and_remains_in_the_form(world: World, owner_browser: FlaskClient) -> None:
+    answer = submit_form(owner_browser, "/account/keys", key_name="x" * 201)
     assert (answer.status_code, 'id="secret"' in answer.text, "x" * 201 in answer.text) == (400, False, True)
     assert len(accounts.list_keys(world.rt, "pia@example.com")) == 1
 
 
-def test_key_names_are_escaped(pia: FlaskClient) -> None:
-    make_key(pia, "<script>alert(1)</script>")
-    assert "<script>alert" not in get_account_page(pia)
+def test_key_names_are_escaped(owner_browser: FlaskClient) -> None:
+    make_key(owner_browser, "<script>alert(1)</script>")
+    assert "<script>alert" not in get_account_page(owner_browser)
 
 
 # --- apps ------------------------------------------------------------------------------------------------------------
 
 
-def test_an_app_is_listed_with_its_scopes_and_can_be_revoked(world: World, pia: FlaskClient) -> None:
+def test_an_app_is_listed_with_its_scopes_and_can_be_revoked(world: World, owner_browser: FlaskClient) -> None:
     app = make_app(world)
     tokens = app.approve_and_exchange(scope="files:read profile")
-    found = get_section_text(get_account_page(pia), "apps")
+    found = get_section_text(get_account_page(owner_browser), "apps")
     for words in ("Sales &lt;dashboard&gt;", "since 21 Sep 2026", "See your files and download them",
                   "See your account and plan"):  # fmt: skip
         assert words in found
     assert "webhooks" not in found
-    (uuid,) = re.findall(r"/account/apps/([^/]+)/revoke", get_account_page(pia))
+    (uuid,) = re.findall(r"/account/apps/([^/]+)/revoke", get_account_page(owner_browser))
     assert app.get("/api/v1/user", tokens["access_token"]).status_code == 200
-    assert "The app no longer has access." in submit_and_follow(pia, f"/account/apps/{uuid}/revoke")
+    assert "The app no longer has access." in submit_and_follow(owner_browser, f"/account/apps/{uuid}/revoke")
     assert app.get("/api/v1/user", tokens["access_token"]).status_code == 401
     assert app.refresh_token(tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
-    assert "No app has access" in get_section_text(get_account_page(pia), "apps")
+    assert "No app has access" in get_section_text(get_account_page(owner_browser), "apps")
 
 
-def test_the_app_of_another_account_cannot_be_revoked(world: World, pia: FlaskClient) -> None:
+def test_the_app_of_another_account_cannot_be_revoked(world: World, owner_browser: FlaskClient) -> None:
     app = make_app(world, world.bea)
     tokens = app.approve_and_exchange(scope="profile")
-    assert "Sales" not in get_account_page(pia)
+    assert "Sales" not in get_account_page(owner_browser)
     (uuid,) = re.findall(r"/account/apps/([^/]+)/revoke", get_account_page(app.owner))
-    assert [submit_form(pia, f"/account/apps/{name}/revoke").status_code for name in (uuid, UNKNOWN)] == [404, 404]
+    assert [submit_form(owner_browser, f"/account/apps/{name}/revoke").status_code for name in (uuid, UNKNOWN)] == [
+        404,
+        404,
+    ]
     assert app.get("/api/v1/user", tokens["access_token"]).status_code == 200
 
 
 # --- browsers --------------------------------------------------------------------------------------------------------
 
 
-def test_all_other_browsers_can_be_signed_out(world: World, pia: FlaskClient) -> None:
+def test_all_other_browsers_can_be_signed_out(world: World, owner_browser: FlaskClient) -> None:
     others = [sign_in_browser(world, world.pia) for _ in range(2)]
     stranger = sign_in_browser(world, world.bea)
-    assert "in 2 other browsers" in get_section_text(get_account_page(pia), "signing-in")
-    assert "Signed out of 2 other browsers." in submit_and_follow(pia, "/account/sessions/end")
-    assert "in no other" in get_section_text(get_account_page(pia), "signing-in")
+    assert "in 2 other browsers" in get_section_text(get_account_page(owner_browser), "signing-in")
+    assert "Signed out of 2 other browsers." in submit_and_follow(owner_browser, "/account/sessions/end")
+    assert "in no other" in get_section_text(get_account_page(owner_browser), "signing-in")
     assert [http.get("/account").status_code for http in (*others, stranger)] == [403, 403, 200]
 
 
-def test_expired_sessions_are_not_counted(world: World, pia: FlaskClient) -> None:
+def test_expired_sessions_are_not_counted(world: World, owner_browser: FlaskClient) -> None:
     world.clock.advance(days=29)
     later = sign_in_browser(world, world.pia)
     assert "in 1 other browser." in get_section_text(get_account_page(later), "signing-in")
@@ -218,9 +220,9 @@ def test_expired_sessions_are_not_counted(world: World, pia: FlaskClient) -> Non
 # --- retention -------------------------------------------------------------------------------------------------------
 
 
-def test_the_retention_periods_match_the_server(pia: FlaskClient) -> None:
+def test_the_retention_periods_match_the_server(owner_browser: FlaskClient) -> None:
     """The numbers are written by hand, so a changed limit requires a changed page."""
-    found = get_section_text(get_account_page(pia), "kept")
+    found = get_section_text(get_account_page(owner_browser), "kept")
     for words in (
         "computed 90 days", "with the reason 90 days", "replaced every 30 days", "never stored",
         "The record of events 90 days", "Webhook deliveries and their attempts 90 days", "Sent mails 30 days",
@@ -246,12 +248,12 @@ FORMS = [
 
 @pytest.mark.parametrize(("path", "fields"), FORMS)
 def test_a_form_without_the_csrf_token_changes_nothing(
-    world: World, pia: FlaskClient, path: str, fields: dict[str, Any]
+    world: World, owner_browser: FlaskClient, path: str, fields: dict[str, Any]
 ) -> None:
     path = path.format(key=find_key_uuid(world, world.pia, "tests"))
     before = dump_database(world)
     for token in ({}, {"csrf": ""}, {"csrf": "wrong"}):
-        assert pia.post(path, data={**fields, **token}).status_code == 403
-    assert submit_form(pia, path, **fields, csrf="wrong").status_code == 403
+        assert owner_browser.post(path, data={**fields, **token}).status_code == 403
+    assert submit_form(owner_browser, path, **fields, csrf="wrong").status_code == 403
     assert world.http.post(path, data=fields).status_code == 403
     assert dump_database(world) == before

@@ -14,12 +14,6 @@ from tests.support.owner import sign_in_browser
 from tests.support.owner_forms import find_csrf_token, submit_form, visible_text
 
 
-@pytest.fixture
-def owner_browser(world: World) -> FlaskClient:
-    """Return the signed-in browser of Pia."""
-    return sign_in_browser(world, world.pia)
-
-
 def post_deletion(http: FlaskClient, uuid: str, fate: str) -> TestResponse:
     return submit_form(http, f"/files/{uuid}/delete", fate=fate)
 

@@ -21,12 +21,6 @@ DAY = 86_400_000
 NAMED = re.compile(r'<h2><a href="/files/[0-9a-f-]{36}">([^<]*)</a></h2>')
 
 
-@pytest.fixture
-def owner_browser(world: World) -> FlaskClient:
-    """Return the signed-in browser of Pia."""
-    return sign_in_browser(world, world.pia)
-
-
 def list_file_names(answer: TestResponse) -> list[str]:
     """Return the names of the files that a page lists, in order."""
     assert answer.status_code == 200

@@ -14,13 +14,6 @@ from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
 from tests.support.reader import FakeReader, end_all_sessions
 from tests.support.rows import insert_files, update_file_row
 
-
-@pytest.fixture
-def owner_browser(world: World) -> FlaskClient:
-    """Return the signed-in browser of Pia."""
-    return sign_in_browser(world, world.pia)
-
-
 # --- thumbnails ------------------------------------------------------------------------------------------------------
 
 

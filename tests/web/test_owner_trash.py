@@ -16,12 +16,6 @@ from tests.support.owner_forms import find_csrf_token, visible_text
 NAMED = re.compile(r"<h2>([^<]*\.pdf)</h2>")
 
 
-@pytest.fixture
-def owner_browser(world: World) -> FlaskClient:
-    """Return the signed-in browser of Pia."""
-    return sign_in_browser(world, world.pia)
-
-
 def trash_file(person: Person, name: str = "report.pdf") -> str:
     """Upload and trash a file of ``person`` and return its UUID."""
     uuid = str(person.upload(name=name)["uuid"])

@@ -12,12 +12,6 @@ from docshare.server.services.accounts import accounts
 from tests.support.cast import World
 from tests.support.forms import Form
 from tests.support.markup import HtmlElement, parse_html
-from tests.support.owner import sign_in_browser
-
-
-@pytest.fixture
-def owner_browser(world: World) -> FlaskClient:
-    return sign_in_browser(world, world.pia)
 
 
 def upload_files(world: World, *names: str) -> list[dict[str, Any]]:

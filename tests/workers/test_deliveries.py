@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -34,20 +34,12 @@ from tests.support.receivers import (
     shorten_deadlines,
 )
 
+pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
+
+
 ATTEMPT_TIMES = [0, 60, 660, 4260, 7860]
 """Seconds from the event to attempts 1 to 5; the delays are 60, 600, 3600 and 3600 s."""
 SERVER_ERROR = http_response(b"", "500 Internal Server Error")
-
-
-@pytest.fixture
-def world(make: Callable[..., World]) -> World:
-    return make(webhook_allow=LOOPBACK_NETWORKS)
-
-
-@pytest.fixture
-def receiver() -> Iterator[FakeReceiver]:
-    with open_receiver() as running:
-        yield running
 
 
 def verify_signatures(hook: CreatedWebhook, receiver: FakeReceiver) -> None:

@@ -29,12 +29,10 @@ from tests.support.receivers import (
 )
 from tests.support.rows import count_rows
 
+pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
+
+
 SERVER_ERROR = http_response(b"", "500 Internal Server Error")
-
-
-@pytest.fixture
-def world(make: Callable[..., World]) -> World:
-    return make(webhook_allow=LOOPBACK_NETWORKS)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -28,12 +28,10 @@ from tests.support.receivers import (
     shorten_deadlines,
 )
 
+pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
+
+
 SERVER_ERROR = http_response(b"", "500 Internal Server Error")
-
-
-@pytest.fixture
-def world(make: Callable[..., World]) -> World:
-    return make(webhook_allow=LOOPBACK_NETWORKS)
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ def record(
     events.append(rt.db, file_id, variant_id, event, _encode_compact(data), at)
     if event in KINDS:
         envelope = _encode_compact({"event": event, "timestamp": format_instant(at), "data": data})
+        # ``at`` may be long past, if a session is ended late: a delivery is due, and its attempts count, from now on.
         queue.enqueue_deliveries(rt, file_id, event, envelope, variant_id=variant_id, now=rt.clock())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,26 +18,16 @@ from tests.support.receivers import (
     OK,
     FakeReceiver,
     deliver_until_idle,
-    open_receiver,
 )
 from tests.support.shell import Shell
+
+pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
+
 
 if TYPE_CHECKING:
     from tests.support.cast import Person, World
 
 UNKNOWN = "00000000-0000-4000-8000-000000000001"
-
-
-@pytest.fixture
-def world(make: Callable[..., World]) -> World:
-    """Create a server whose webhooks may call this machine."""
-    return make(webhook_allow=LOOPBACK_NETWORKS)
-
-
-@pytest.fixture
-def receiver() -> Iterator[FakeReceiver]:
-    with open_receiver() as receiver:
-        yield receiver
 
 
 @pytest.fixture

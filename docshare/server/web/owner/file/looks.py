@@ -32,8 +32,9 @@ from docshare.server.web.owner.file.file_page import (
     render_file_page,
     required_tier,
 )
+from docshare.server.web.owner.file.settings_form import show_again, store_changes
 from docshare.server.web.owner.form_errors import locate_errors
-from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, redirect_with_message, resumable_form
+from docshare.server.web.owner.frame import SignedInOwner, owner_form, owner_page, resumable_form
 
 _PRESET_FIELD = "preset"
 _IMAGE_KINDS = ("logo", "background")
@@ -73,29 +74,14 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 
 
 def _refill(owner: SignedInOwner, problem: Problem, name: str) -> AnyResponse:
-    owned, sent = find_owned_file(owner, name), read_form()
-    shown = changes.read_changes(sent, owned.file, owner.caller.plan).shown
-    form = _build_form(owner, owned)
-    form = form if shown is None else controls.fill_submitted(form, sent)
-    return _render_page(owner, owned, form, shown=shown, problems=[problem])
+    return show_again(owner, problem, name, _render_rejected)
 
 
 @blueprint.post("/files/<name>/looks")
 @resumable_form(_refill)
 def change(owner: SignedInOwner, name: str) -> AnyResponse:
     """Store the appearance changed in the form. Raises ``not_found``; other problems are shown at their field."""
-    owned, sent = find_owned_file(owner, name), read_form()
-    shown, body, problems = changes.read_changes(sent, owned.file, owner.caller.plan)
-    if not problems:
-        try:
-            settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, body)
-        except Problem as problem:
-            problems = [problem]
-    if problems:
-        form = _build_form(owner, owned)
-        form = form if shown is None else controls.fill_submitted(form, sent)
-        return _render_page(owner, owned, form, shown=shown, problems=problems)
-    return redirect_with_message(f"{file_path(owned.row.uuid)}/looks", "Saved.")
+    return store_changes(owner, name, "looks", _render_rejected)
 
 
 @blueprint.post("/files/<name>/looks/preview")
@@ -201,6 +187,18 @@ def _describe_errors(form: tuple[Section, ...], problems: Sequence[Problem]) -> 
     errors = locate_errors(problems, controls.list_named_controls(form))
     message = "The preview is waiting for a field to be corrected." if errors.general is None else errors.general.detail
     return {"errors": {error.control: error.words for error in errors.found}, "message": message}
+
+
+def _render_rejected(
+    owner: SignedInOwner,
+    owned: OwnedFile,
+    sent: Mapping[str, str],
+    shown: Mapping[str, str] | None,
+    problems: Sequence[Problem],
+) -> AnyResponse:
+    form = _build_form(owner, owned)
+    form = form if shown is None else controls.fill_submitted(form, sent)
+    return _render_page(owner, owned, form, shown=shown, problems=problems)
 
 
 def _render_page(

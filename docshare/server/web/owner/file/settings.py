@@ -10,12 +10,12 @@ from werkzeug.wrappers import Response as AnyResponse
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
-from docshare.server.services.files import settings
 from docshare.server.web.owner.file import changes, controls, groups
 from docshare.server.web.owner.file.controls import Section
-from docshare.server.web.owner.file.file_page import OwnedFile, file_path, find_owned_file, read_form, render_file_page
+from docshare.server.web.owner.file.file_page import OwnedFile, find_owned_file, render_file_page
+from docshare.server.web.owner.file.settings_form import show_again, store_changes
 from docshare.server.web.owner.form_errors import locate_errors
-from docshare.server.web.owner.frame import SignedInOwner, owner_page, redirect_with_message, resumable_form
+from docshare.server.web.owner.frame import SignedInOwner, owner_page, resumable_form
 
 blueprint = Blueprint("owner_file_settings", __name__)
 
@@ -29,24 +29,14 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
 
 
 def _refill(owner: SignedInOwner, problem: Problem, name: str) -> AnyResponse:
-    owned, sent = find_owned_file(owner, name), read_form()
-    shown = changes.read_changes(sent, owned.file, owner.caller.plan).shown
-    return _render_rejected(owner, owned, sent, shown, [problem])
+    return show_again(owner, problem, name, _render_rejected)
 
 
 @blueprint.post("/files/<name>/settings")
 @resumable_form(_refill)
 def change(owner: SignedInOwner, name: str) -> AnyResponse:
     """Store the settings changed in the form. Raises ``not_found``; other problems are shown in the form."""
-    owned, sent = find_owned_file(owner, name), read_form()
-    shown, body, problems = changes.read_changes(sent, owned.file, owner.caller.plan)
-    if problems:
-        return _render_rejected(owner, owned, sent, shown, problems)
-    try:
-        settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, body)
-    except Problem as problem:
-        return _render_rejected(owner, owned, sent, shown, [problem])
-    return redirect_with_message(f"{file_path(owned.row.uuid)}/settings", "Saved.")
+    return store_changes(owner, name, "settings", _render_rejected)
 
 
 def _build_form(owner: SignedInOwner, owned: OwnedFile) -> tuple[Section, ...]:

@@ -1,0 +1,34 @@
+"""Store a submitted form over the settings of a file, or show it again: the same for ``settings`` and ``looks``."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from werkzeug.wrappers import Response as AnyResponse
+
+from docshare.contract.problems import Problem
+from docshare.server.http.views import current_runtime
+from docshare.server.services.files import settings
+from docshare.server.web.owner.file import changes
+from docshare.server.web.owner.file.file_page import OwnedFile, find_owned_file, read_form
+from docshare.server.web.owner.frame import SignedInOwner, redirect_with_message
+
+# Renders the page of a rejected form: its values, the values when it was rendered (None: lost), and the problems.
+Reject = Callable[[SignedInOwner, OwnedFile, dict[str, str], Mapping[str, str] | None, Sequence[Problem]], AnyResponse]
+
+
+def store_changes(owner: SignedInOwner, name: str, tab: str, reject: Reject) -> AnyResponse:
+    """Store the settings changed in the form of the page ``tab``. Raises ``not_found``; other problems are shown."""
+    owned, sent = find_owned_file(owner, name), read_form()
+    shown, body, problems = changes.read_changes(sent, owned.file, owner.caller.plan)
+    if not problems:
+        try:
+            settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, body)
+            return redirect_with_message(f"{owned.path}/{tab}", "Saved.")
+        except Problem as problem:
+            problems = [problem]
+    return reject(owner, owned, sent, shown, problems)
+
+
+def show_again(owner: SignedInOwner, problem: Problem, name: str, reject: Reject) -> AnyResponse:
+    """Show the form that was rejected with ``problem`` before it was read. Raises ``not_found``."""
+    owned, sent = find_owned_file(owner, name), read_form()
+    return reject(owner, owned, sent, changes.read_changes(sent, owned.file, owner.caller.plan).shown, [problem])
