@@ -122,13 +122,13 @@ def downloads(stage: FloodedServer) -> list[AttackRequest]:
 
 
 def tiles(stage: FloodedServer) -> list[AttackRequest]:
-    """Request tiles of a high zoom, of slow pages and of ordinary ones."""
+    """Request tiles of a high zoom and of many widths, of slow pages and of ordinary ones."""
     mal = stage.create_attacker()
     documents = [hostile_pdfs.bomb_pages(PAGES), hostile_pdfs.paced_pages("f" + "h" * 40), pdfs.dense_text_pdf(40, 7)]
     paths = [
-        f"/tiles/{page}/{level}/{column}-{row}.jpg"
+        f"/tiles/{page}/{grid}/{column}-{row}.jpg"
         for page in range(1, 40)
-        for level in (400, 800)
+        for grid in ("400", "800", *(f"{2100 + 4 * step}w" for step in range(20)))
         for column in range(2)
         for row in range(3)
     ]

@@ -106,18 +106,18 @@ def page_image(name: str, page: str, width: str) -> Response:
     return _send_page_image(link, view, resolve_page_number(view, page), int(width))
 
 
-@blueprint.get("/<name>/tiles/<page>/<level>/<column>-<row>.jpg")
-def page_tile(name: str, page: str, level: str, column: str, row: str) -> Response:
-    """Return one tile of a page as a JPEG, for a high zoom (``contract.viewer.TILES``); ``?v=`` as for ``page_image``.
+@blueprint.get("/<name>/tiles/<page>/<grid>/<column>-<row>.jpg")
+def page_tile(name: str, page: str, grid: str, column: str, row: str) -> Response:
+    """Return one tile of a page as a JPEG, of a ``grid`` of ``rules.tiles.find_tile``; ``?v=`` as for ``page_image``.
 
     Raises ``not_found`` for a tile that the page does not have; otherwise as ``page_image``.
     """
     link = require_open_link(current_runtime(), name)
     view = find_view(link)
     number = resolve_page_number(view, page)
-    if any(_TILE_NUMBER.fullmatch(value) is None for value in (level, column, row)):
+    if any(_TILE_NUMBER.fullmatch(value) is None for value in (column, row)):
         raise guessing.link_not_found()
-    tile = links.find_tile(current_runtime(), link, number, int(level), int(column), int(row))
+    tile = links.find_tile(current_runtime(), link, number, grid, int(column), int(row))
     if tile is None:
         raise guessing.link_not_found()
     return _send_page_image(link, view, number, tile)
