@@ -38,7 +38,7 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
         f"docshare.server.http.{name}": (*_STORED, "docshare.server.services", "flask")
         for name in (
             "listener", "event_loop", "connection_limits", "channel", "request_parser", "form_writer", "framing",
-            "multipart", "verdicts",
+            "multipart", "verdicts", "tasks", "parking",
         )
     },
     "docshare.server.services": ("flask", "docshare.server.api", "docshare.server.web"),

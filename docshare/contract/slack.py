@@ -21,7 +21,7 @@ _LABEL_CHARS = 100
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _ELLIPSIS = "…"
 
-_TITLES = {
+KIND_TITLES = {
     "file.viewed": "Document viewed",
     "file.downloaded": "Document downloaded",
     "gate.completed": "Gate completed",
@@ -33,6 +33,8 @@ _TITLES = {
     "proofing.updated": "Proofing started",
     "webhook.test": "Test delivery",
 }
+"""Event kind -> its name for people."""
+
 _LABELS = {
     "pagesViewed": "Pages viewed",
     "timeMs": "Reading time",
@@ -60,7 +62,7 @@ def render_message(envelope: Mapping[str, Any], base_url: str) -> dict[str, Any]
     data = dict(envelope["data"])
     uuid, name = data.pop("fileUuid", None), data.pop("fileName", None)
     event = str(envelope["event"])
-    title = _render_line(_TITLES.get(event, event), _HEADER_CHARS)
+    title = _render_line(KIND_TITLES.get(event, event), _HEADER_CHARS)
     blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain_text_object(title)}]
     if name is not None:
         blocks.append({"type": "section", "text": _plain_text_object(_render_line(name, _TEXT_CHARS))})

@@ -13,19 +13,20 @@ PRESETS = ("dusk", "sand", "slate", "forest", "blush", "mono")
 
 
 class TileGrid(NamedTuple):
-    """The grid of tiles that the viewer loads at a high zoom.
+    """The grids of tiles that the viewer loads over the image of a page: of any width in pixels, or at a level.
 
-    ``side`` of a tile in pixels; ``levels`` in percent, where a page has 96 pixels per inch at 100; ``longest`` side of
-    a page in pixels at the first level, to which larger pages are scaled down (at the other levels in proportion).
-    They include 100, 200 and 400 % on a screen with one or two pixels for each CSS pixel, and 400 % with three.
+    ``side`` of a tile in pixels, ``large`` instead of it for pages that are not wider than that; ``levels`` in percent,
+    where a page has 96 pixels per inch at 100; ``longest`` side of a page in pixels at the first level, to which larger
+    pages are scaled down (at the other levels in proportion). A page at the last level is as wide as any may be.
     """
 
     side: int
+    large: int
     levels: tuple[int, ...]
     longest: int
 
 
-TILES = TileGrid(side=1024, levels=(100, 200, 400, 800, 1200), longest=4_000)
+TILES = TileGrid(side=1024, large=2048, levels=(100, 200, 400, 800, 1200), longest=4_000)
 
 
 class ViewerField:

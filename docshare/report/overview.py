@@ -23,6 +23,7 @@ _BREAKDOWNS = (
 )
 _LABEL_FORMATTERS: dict[str, Callable[[str], str]] = {
     "countries": countries.country_name,
+    "sources": words.name_source,
     "viewerModes": str.capitalize,
 }
 # Monday first: the week as most calendars show it.

@@ -159,9 +159,9 @@ def _list_tags(row: Row, file: FileFacts, *, is_headed_by_label: bool) -> list[s
         found.append("invited")
     variant = clean_text(row.get("variantUuid"))
     if is_headed_by_label:
-        found.append("recipient's link")  # which the recipient may have forwarded
+        found.append("personal link")  # which the recipient may have forwarded
     elif variant:
-        found.append(f"link of {file.labels[variant]}" if file.labels.get(variant) else "recipient link")
+        found.append(f"link of {file.labels[variant]}" if file.labels.get(variant) else "personal link")
     version = read_number(row.get("contentVersion"))
     if version and version != file.current:
         found.append(f"version {version}")

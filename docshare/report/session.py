@@ -106,9 +106,9 @@ def _list_facts(session: Row, pages: str, labels: Mapping[str, str]) -> list[tup
         ),
         ("Country", countries.country_name(clean_text(session.get("country")))),
         ("Link", _describe_link(session, labels)),
-        ("Opened through", clean_text(session.get("source"))),
+        ("Opened through", words.name_source(clean_text(session.get("source")))),
         ("Came from", clean_text(session.get("referrer"))),
-        ("Layout", clean_text(session.get("viewerMode"))),
+        ("Viewer mode", clean_text(session.get("viewerMode")).capitalize()),
     ]
     return [(name, value) for name, value in found if value]
 
@@ -117,7 +117,7 @@ def _describe_link(session: Row, labels: Mapping[str, str]) -> str:
     variant = clean_text(session.get("variantUuid"))
     if variant:
         label = labels.get(variant)
-        return f"Recipient link of {label}" if label else "Recipient link without a label"
+        return f"Personal link of {label}" if label else "Personal link without a label"
     return "Personal link of an invitation" if session.get("fromInvite") is True else "Share link of the file"
 
 

@@ -12,6 +12,14 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augu
            "November", "December")  # fmt: skip
 
 
+_SOURCES = {"Variant": "Personal link", "Embed": "Embedded in a site"}
+
+
+def name_source(source: str) -> str:
+    """Return how a session was opened, for people: ``Personal link`` for ``Variant``."""
+    return _SOURCES.get(source, source)
+
+
 def format_count(number: int) -> str:
     """Return ``12,345``."""
     return f"{number:,}"

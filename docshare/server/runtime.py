@@ -27,6 +27,7 @@ from docshare.server.outbound.exchange import OutboundClient
 from docshare.server.outbound.jwts import TokenVerifier
 from docshare.server.outbound.location import make_locator
 from docshare.server.outbound.mail import Mailer
+from docshare.server.password_turns import PasswordTurns
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.pdf.probe import ConfinementProbe
@@ -39,6 +40,7 @@ from docshare.server.store.vault import Vault
 if TYPE_CHECKING:
     from docshare.server.outbound.shared_memory import SharedMemory
 
+_SECRET_BYTES = 32
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
 
@@ -58,11 +60,11 @@ class Runtime:
     """Everything outside the process that the server depends on.
 
     ``clock`` returns milliseconds since 1970 UTC; ``random_token(n)`` n random base62 characters; ``random_bytes(n)`` n
-    random bytes; ``password_slots`` let networks take turns in checking passwords, and more may wait than there are
-    threads; ``text_slots`` limits the requests that read the text of many pages, which takes long for this process, and
-    so for everybody; ``requests`` counts by method, route and status, ``attempts`` those of deliveries by outcome;
-    ``locate(address)`` the two-letter country of an IP address or None; ``shared`` the memory that instances share,
-    None for a single instance; ``heartbeats`` when each background thread last checked for work, in ms by its name.
+    random bytes; ``password_turns`` let networks take turns in checking passwords; ``text_slots`` limits the requests
+    that read the text of many pages, which takes long for this process, and so for everybody; ``requests`` counts by
+    method, route and status, ``attempts`` those of deliveries by outcome; ``locate(address)`` the two-letter country of
+    an IP address or None; ``shared`` the memory that instances share, None for a single instance; ``heartbeats`` when
+    each background thread last checked for work, in ms by its name.
     """
 
     config: Config
@@ -83,7 +85,7 @@ class Runtime:
     limits: RateLimiter
     shared: "SharedMemory | None" = None
     denials: DenialCounter = field(default_factory=DenialCounter)
-    password_slots: FairSlots = field(default_factory=partial(FairSlots, 2, 200))
+    password_turns: PasswordTurns = field(default_factory=lambda: PasswordTurns(random_bytes(_SECRET_BYTES)))
     key_uses: dict[str, int] = field(default_factory=dict)
     probes: Probes = field(default_factory=Probes)
     untrusted_proxies: UntrustedProxies = field(default_factory=UntrustedProxies)

@@ -2,7 +2,8 @@
 
 ``python -m tests.benchmarks.sharpness [--pictures=FOLDER]``. The viewer and pdf.js show the same part of the same page
 at the same size: fitted, and at 100, 200 and 400 %, on a desktop with one and with two pixels for each CSS pixel, and
-on a phone with three. The pictures are stored in FOLDER, those of the viewer on the left.
+on a phone with three. The pictures are stored in FOLDER, those of the viewer on the left. The browser is started with
+that number of pixels: where the DevTools emulate it, images are aligned to CSS pixels, as on no screen.
 
 The sharpness of a picture is the variance of its Laplacian, which grows with the steepness of edges. A second
 comparison is with pdfium, which renders the images of the viewer, at the exact size: it shows how much is lost by
@@ -21,11 +22,11 @@ from typing import Any
 
 import pypdfium2
 from PIL import Image, ImageChops, ImageFilter, ImageStat
-from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
+from playwright.sync_api import Browser, FloatRect, Page, Playwright, sync_playwright
 
 from tests.benchmarks.comparison import SMALLEST, check_bound, format_verdict
 from tests.benchmarks.viewer import upload
-from tests.support.browser import PHONE, launch, visitor
+from tests.support.browser import PHONE, Visitor, launch, visitor
 from tests.support.pdfjs_page import fetch_pdfjs, serve_pdfjs
 from tests.support.pdfs import A4
 from tests.support.server_process import run_server
@@ -34,13 +35,6 @@ from tests.support.sharp_document import make_sharp_document
 TARGET = 0.95
 SOONEST = 2_000  # milliseconds
 QUIET = 800  # milliseconds without a request after which a page is at rest
-DESKTOP_SCREEN = {"viewport": {"width": 1440, "height": 900}}
-PHONE_SCREEN = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "user_agent": PHONE}
-SCREENS: dict[str, dict[str, Any]] = {
-    "desktop 1x": {**DESKTOP_SCREEN, "device_scale_factor": 1},
-    "desktop 2x": {**DESKTOP_SCREEN, "device_scale_factor": 2},
-    "phone 3x": {**PHONE_SCREEN, "device_scale_factor": 3},
-}
 ZOOMS = ("auto", "100", "200", "400")
 LAPLACIAN = ImageFilter.Kernel((3, 3), (0, 1, 0, 1, -4, 1, 0, 1, 0), scale=8, offset=128)
 # Notes when the last image was shown: those of pages report it, tiles are appended once they are loaded.
@@ -62,6 +56,35 @@ CHOOSE_ZOOM = """zoom => {
 }"""
 
 Reference = Callable[["Part"], Image.Image]
+
+
+@dataclass(frozen=True)
+class ReaderScreen:
+    """A window of ``width`` x ``height`` CSS pixels on a screen with ``density`` pixels for each."""
+
+    density: int
+    width: int
+    height: int
+    is_phone: bool = False
+
+    @contextmanager
+    def open_window(self, playwright: Playwright) -> Iterator[Visitor]:
+        """Yield a new reader."""
+        browser = launch(playwright, arguments=[f"--force-device-scale-factor={self.density}"])
+        options = {"user_agent": PHONE, "has_touch": True} if self.is_phone else {}
+        with visitor(browser, viewport=None, no_viewport=True, **options) as person:
+            size = {"width": self.width, "height": self.height, "mobile": self.is_phone}
+            session = person.context.new_cdp_session(person.page)
+            session.send("Emulation.setDeviceMetricsOverride", {**size, "deviceScaleFactor": 0})
+            yield person
+        browser.close()
+
+
+SCREENS = {
+    "desktop 1x": ReaderScreen(1, 1440, 900),
+    "desktop 2x": ReaderScreen(2, 1440, 900),
+    "phone 3x": ReaderScreen(3, 390, 844, is_phone=True),
+}
 
 
 @dataclass(frozen=True)
@@ -115,27 +138,26 @@ def take_picture(page: Page, clip: FloatRect) -> Image.Image:
     return Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("L")
 
 
-def show_ours(browser: Browser, url: str, screen: dict[str, Any], zoom: str) -> tuple[Image.Image, Part, float]:
+def show_ours(person: Visitor, url: str, screen: ReaderScreen, zoom: str) -> tuple[Image.Image, Part, float]:
     """Return the picture of a part of the page at rest, which part that is, and the milliseconds until it was sharp."""
-    density = screen["device_scale_factor"]
-    width = screen["viewport"]["width"]
-    shown = min(600, width - 40)
-    clip: FloatRect = {"x": (width - shown) / 2, "y": 200, "width": shown, "height": 400}
-    with visitor(browser, **screen) as person:
-        person.page.add_init_script(NOTE_IMAGES)
-        counter = Counter(person.page)
-        page = person.open(url)
-        if zoom != "auto":
-            counter.wait_for_rest(page)
-            page.evaluate(CHOOSE_ZOOM, zoom)
+    density = screen.density
+    shown = min(600, screen.width - 40)
+    clip: FloatRect = {"x": (screen.width - shown) / 2, "y": 200, "width": shown, "height": 400}
+    person.page.add_init_script(NOTE_IMAGES)
+    counter = Counter(person.page)
+    page = person.open(url)
+    assert page.evaluate("[devicePixelRatio, innerWidth]") == [density, screen.width]
+    if zoom != "auto":
         counter.wait_for_rest(page)
-        took = page.evaluate("window.shownAt - window.chosenAt")
-        place: Any = page.locator(".page[data-page='1']").bounding_box()
-        scale = place["width"] * density / A4[0]
-        # Browsers put an image on whole pixels of the screen.
-        left, top = (round((clip[side] - place[side]) * density) for side in ("x", "y"))  # type: ignore[literal-required]
-        part = Part(scale, left, top, round(clip["width"] * density), round(clip["height"] * density), density)
-        return take_picture(page, clip), part, took
+        page.evaluate(CHOOSE_ZOOM, zoom)
+    counter.wait_for_rest(page)
+    took = page.evaluate("window.shownAt - window.chosenAt")
+    place: Any = page.locator(".page[data-page='1']").bounding_box()
+    scale = place["width"] * density / A4[0]
+    # Browsers put an image on whole pixels of the screen.
+    left, top = (round((clip[side] - place[side]) * density) for side in ("x", "y"))  # type: ignore[literal-required]
+    part = Part(scale, left, top, round(clip["width"] * density), round(clip["height"] * density), density)
+    return take_picture(page, clip), part, took
 
 
 @contextmanager
@@ -197,7 +219,8 @@ def main() -> int:
         with serve_references(browser, Path(folder), pdf) as references:
             for screen, zoom in cases[:1] if SMALLEST else cases:
                 name = f"{screen}, {zoom}{'' if zoom == 'auto' else ' %'}"
-                ours, part, took = show_ours(browser, url, SCREENS[screen], zoom)
+                with SCREENS[screen].open_window(playwright) as person:
+                    ours, part, took = show_ours(person, url, SCREENS[screen], zoom)
                 for program, draw in references.items():
                     theirs = draw(part)
                     for place in pictures:

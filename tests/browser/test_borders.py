@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from docshare.server.rules.colors import Color, contrast_ratio
 from tests.browser.every_page.looks import LOOKS, open_window
@@ -56,6 +56,15 @@ _LIST_EDGES = """(selector) => {
   });
 }"""
 
+_GET_COLOR = """([selector, name]) => {
+  const text = getComputedStyle(document.querySelector(selector)).getPropertyValue(name);
+  const canvas = document.createElement("canvas").getContext("2d");
+  canvas.fillStyle = text.match(/(rgb|color)[^)]*\\)/)[0];
+  canvas.fillRect(0, 0, 1, 1);
+  return [...canvas.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+}"""
+WHITE = [255, 255, 255]
+
 
 def list_edges(page: Page, selector: str) -> list[tuple[str, float]]:
     """Return the visible elements that match, each with the contrast of its edge: of its border or its background."""
@@ -83,3 +92,23 @@ def test_controls_and_cards_have_a_visible_edge(browser: Browser, tmp_path: Path
                 faint += [f"{name}: {contrast:.2f}: {node}" for node, contrast in edges if contrast < least]
     assert faint == []
     assert seen == set(required)
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_hotspots_are_visible_on_the_page_and_beside_it(browser: Browser, tmp_path: Path, look: str) -> None:
+    with open_stage(tmp_path) as stage, open_window(browser, stage, "1440") as looker:
+        looker.page.emulate_media(**LOOKS[look])
+        page = looker.open(VIEWER_STATES["viewer.hotspots"])
+        expect(page.locator(".hotspot-dot").first).to_have_css("border-top-style", "solid")
+        ground, dot, edge = (
+            page.evaluate(_GET_COLOR, [selector, name])
+            for selector, name in (
+                ("body", "background-color"),
+                (".hotspot-dot", "background-color"),
+                (".hotspot-dot", "border-top-color"),
+            )
+        )
+        page.locator(".hotspot").first.hover()
+        area = page.evaluate(_GET_COLOR, [".hotspot:hover", "box-shadow"])
+    assert [_contrast(edge, around) >= CONTROL_CONTRAST for around in (WHITE, ground, dot)] == [True] * 3
+    assert _contrast(area, WHITE) >= CONTROL_CONTRAST

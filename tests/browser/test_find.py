@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route
@@ -12,6 +13,8 @@ from tests.support.axe import find_violations
 from tests.support.browser import Visitor, visitor, wait_for_count, wait_for_page
 
 PAGES = 1_000
+PHONE_WINDOW: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+TABLET_WINDOW: dict[str, Any] = {"viewport": {"width": 820, "height": 1180}}
 COLOR, BACKGROUND = (f"node => getComputedStyle(node).{name}" for name in ("color", "backgroundColor"))
 
 
@@ -211,3 +214,21 @@ def test_matches_are_visible_in_forced_colors(browser: Browser, long: str) -> No
         mark = page.locator(".page[data-page='3'] .page-hits i.is-current")
         black = page.locator("body").evaluate(BACKGROUND)
         assert mark.evaluate(BACKGROUND) != black
+
+
+@pytest.mark.parametrize("window", [PHONE_WINDOW, TABLET_WINDOW], ids=["phone", "tablet"])
+def test_a_match_at_the_top_of_the_document_is_not_under_the_results(
+    browser: Browser, share: ShareDocument, window: dict[str, Any]
+) -> None:
+    address = share(pdfs.simple_pdf(texts=["A needle at the top", "Another needle"]), "Two.pdf")
+    with visitor(browser, **window) as person:
+        page = person.open(address)
+        find_text(page, "needle")
+        wait_for_count(page, "1 of 2")
+        wait_for_current(page, 1)
+        mark = page.locator(".page[data-page='1'] .page-hits i.is-current")
+        is_covered = "mark => mark.getBoundingClientRect().top < document.forms.find.getBoundingClientRect().bottom"
+        assert mark.evaluate(is_covered) is False
+        page.keyboard.press("Escape")
+        page.wait_for_function("scrollY === 0")
+        assert person.complaints == []

@@ -201,3 +201,31 @@ def test_a_column_longer_than_the_scroll_limit_is_shifted(desktop_visitor: Visit
     assert result["found"] == 49990
     assert result["last"]["top"] + result["last"]["height"] + 60 == 100000
     assert result["end"] is True
+
+
+# Counts the frames since the image of the first page has loaded, until that of the second page is requested.
+COUNT_FRAMES = """
+window.framesBeforeSecond = null;
+let frames = -1;
+document.addEventListener("load", (event) => {
+  if (frames >= 0 || !event.target.matches?.(".page-image")) return;
+  frames = 0;
+  const count = () => { frames += 1; requestAnimationFrame(count); };
+  requestAnimationFrame(count);
+}, true);
+new MutationObserver((changes) => {
+  if (changes.some(({ target }) => target.closest(".page[data-page='2']"))) window.framesBeforeSecond ??= frames;
+}).observe(document, { subtree: true, attributes: true, attributeFilter: ["srcset"] });
+"""
+
+
+def test_the_first_image_is_painted_before_others_are_requested(browser: Browser, report: str) -> None:
+    """Otherwise a phone decodes and paints it while four others arrive."""
+    with visitor(browser) as person:
+        gate = RequestGate(person.page, "**/pages/1-*")
+        person.page.add_init_script(COUNT_FRAMES)
+        person.page.goto(report, wait_until="commit")
+        person.page.locator(".pages.is-live").wait_for()
+        gate.open()
+        person.page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
+        assert person.page.evaluate("window.framesBeforeSecond") >= 2

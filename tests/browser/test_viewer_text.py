@@ -69,6 +69,18 @@ def test_text_is_positioned_over_its_image(desktop_visitor: Visitor, story: str)
     assert line["width"] == pytest.approx(177.1 * unit, rel=0.02)
 
 
+def test_text_is_larger_than_the_smallest_font_size_of_readers(browser: Browser, share: ShareDocument) -> None:
+    """A browser would enlarge smaller text, which then is no longer over its image."""
+    report = share(sheets_pdf([Sheet(lines_content("Fine print", size=5))]), "Fine print.pdf")
+    with visitor(browser, viewport={"width": 390, "height": 844}, is_mobile=True) as person:
+        line = person.open(report).locator(".page-text span").first
+        line.wait_for(state="attached")
+        assert float(line.evaluate("span => parseFloat(getComputedStyle(span).fontSize)")) >= 24
+        box = line.bounding_box()
+        assert box is not None
+        assert box["height"] < 5
+
+
 def test_dragging_over_text_selects_it(desktop_visitor: Visitor, story: str) -> None:
     page = desktop_visitor.open(story)
     runs = page.locator(".page[data-page='1'] .page-text span")

@@ -89,7 +89,7 @@ def test_viewer_modes_are_as_expected() -> None:
 
 def test_tiles_are_limited_to_two_levels() -> None:
     """At most 1280 tiles of a page can be requested: 16 x 16 of the first level, four times as many of the other."""
-    assert TILES._asdict() == {"side": 1024, "levels": (100, 200, 400, 800, 1200), "longest": 4_000}
+    assert TILES._asdict() == {"side": 1024, "large": 2048, "levels": (100, 200, 400, 800, 1200), "longest": 4_000}
 
 
 DEFAULTS = {

@@ -141,6 +141,26 @@ def test_an_address_over_its_share_loses_its_own_oldest_connection(
         assert ping(visitor)
 
 
+def test_addresses_whose_requests_fill_the_server_do_not_lock_out_a_visitor(
+    start_listener: Callable[..., ListenerHarness], connect: Connect
+) -> None:
+    rig = start_listener(connections=20, threads=1)
+    crowd = [connect(rig.port, "127.0.0.2") for _ in range(15)]
+    others = [connect(rig.port, "127.0.0.3") for _ in range(5)]
+    for wire in [*crowd, *others]:
+        wire.send(build_request("GET", "/slow"))
+    assert wait_until(lambda: [each.phase for each in rig.server._list_channels()] == [Phase.RUNNING] * 20)
+    visitor = connect(rig.port)
+    visitor.send(build_request("GET", "/ping"))
+    assert wait_until(lambda: sum(map(is_closed, crowd)) == 1)
+    assert connect(rig.port, "127.0.0.2").read_to_end() == b""
+    rig.gate.set()
+    assert visitor.read_response().status == 200
+    remaining = [wire for wire in [*crowd, *others] if not is_closed(wire)]
+    assert [wire.read_response().status for wire in remaining] == [200] * 19
+    assert len(rig.calls) == 20  # the request of the closed connection was dropped
+
+
 def test_a_trusted_proxy_may_open_all_connections(
     start_listener: Callable[..., ListenerHarness], connect: Connect
 ) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from waitress.channel import ClientDisconnected
 
-from docshare.server.http.channel import RefusalTask
+from docshare.server.http.tasks import RefusalTask
 from tests.http.harness import (
     MB,
     ListenerHarness,

@@ -160,15 +160,24 @@ def test_the_last_worker_is_not_for_an_owner_with_a_slow_job() -> None:
     assert list_owners(start_all(schedule, 0.5)) == ["ann"]
 
 
-def test_the_last_worker_is_not_for_an_owner_of_medium_pages_while_other_owners_are_active() -> None:
+@pytest.mark.parametrize("owners", [["mal", "mal"], ["mal", "mallory"]], ids=["one owner", "two owners"])
+def test_medium_pages_do_not_take_the_last_worker_while_owners_of_quick_pages_are_active(owners: list[str]) -> None:
     schedule = make_schedule()
-    schedule.budget.charge(make_tenant("mal"), 0.6, 0.0)
     schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
     schedule.remove(start_all(schedule)[0])
-    for _ in range(3):
-        schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
-    assert list_owners(start_all(schedule, 50.0)) == ["mal"]
-    assert list_owners(start_all(schedule, 100.0)) == ["mal"]  # no other owner for more than a minute
+    for owner in owners:
+        schedule.budget.charge(make_tenant(owner), 0.2, 0.0)
+        schedule.enqueue(JobLane.PAGES, make_tenant(owner))
+    assert len(start_all(schedule, 50.0)) == 1
+    assert len(start_all(schedule, 100.0)) == 1  # the last quick page is more than a minute old
+
+
+def test_owners_of_medium_pages_share_all_workers() -> None:
+    schedule = make_schedule()
+    for owner in ("ann", "bob"):
+        schedule.budget.charge(make_tenant(owner), 0.2, 0.0)
+        schedule.enqueue(JobLane.PAGES, make_tenant(owner))
+    assert len(start_all(schedule, 1.0)) == 2
 
 
 def test_owners_of_medium_pages_and_owners_over_the_budget_are_costly() -> None:

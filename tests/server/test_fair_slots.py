@@ -155,3 +155,17 @@ def test_close_rejects_waiting_and_later_requests(held_slots: ExitStack) -> None
     held_slots.close()
     with slots.hold("cy", 30) as got:
         assert (got, order) == (False, [("bob", False)])
+
+
+def test_an_owner_who_was_served_long_ago_is_as_good_as_a_new_one(held_slots: ExitStack) -> None:
+    """Otherwise, an endless series of new owners would always come first."""
+    slots, order = FairSlots(1, 12, remembered=3), []
+    for name in ("ann", "bob", "cy"):
+        with slots.hold(name, 0) as got:
+            assert got
+    assert held_slots.enter_context(slots.hold("dan", 0))
+    threads = [hold_in_thread(slots, name, order) for name in ("cy", "ann", "eve")]
+    held_slots.close()
+    for thread in threads:
+        thread.join(30)
+    assert order == [("ann", True), ("eve", True), ("cy", True)]

@@ -79,6 +79,8 @@ def test_a_statement_is_valid_in_both_databases(sqlite: Store, postgresql: Postg
         ("JSON_VALUE(s, '$.a.b')", "json_extract(s, '$.a.b')", "(s::jsonb #>> '{a,b}')::numeric"),
         ("JSON_REMOVE(d, '$.a', '$.b.c')", "JSON_REMOVE(d, '$.a', '$.b.c')", "(d::jsonb #- '{a}' #- '{b,c}')::text"),
         ("NOINDEX(r.id) = ?", "+r.id = ?", "r.id = %s"),
+        ("NOCASE(a) = ?", "a COLLATE NOCASE = ?", 'lower(a COLLATE "C") = %s'),
+        ("a = NOCASE(?)", "a = ? COLLATE NOCASE", 'a = lower(%s COLLATE "C")'),
         ("label LIKE '50%?' AND a = ?", "label LIKE '50%?' AND a = ?", "label LIKE '50%%?' AND a = %s"),
     ],
 )

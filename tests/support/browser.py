@@ -3,7 +3,7 @@
 import itertools
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,9 +33,9 @@ SWITCHES = [
 ]
 
 
-def launch(playwright: Playwright, program: str = CHROMIUM) -> Browser:
-    """Launch the system's Chromium without a window."""
-    return playwright.chromium.launch(executable_path=program, args=SWITCHES)
+def launch(playwright: Playwright, program: str = CHROMIUM, *, arguments: Sequence[str] = ()) -> Browser:
+    """Launch the system's Chromium without a window; ``arguments``: more of its command line."""
+    return playwright.chromium.launch(executable_path=program, args=[*SWITCHES, *arguments])
 
 
 @dataclass

@@ -146,7 +146,7 @@ OWNER_ROUTES: dict[str, CookieRoute] = {
     "owner_file_links.change": form_route(_link_path, label="Cy"),
     "owner_file_links.revoke": form_route(lambda pair: f"{_link_path(pair)}/revoke"),
     "owner_file_links.restore": form_route(lambda pair: f"{_link_path(pair, revoked=True)}/restore"),
-    "owner_file_links.redact": form_route(lambda pair: f"{_link_path(pair)}/redact", confirm="redact"),
+    "owner_file_links.redact": form_route(lambda pair: f"{_link_path(pair)}/redact", confirm="erase"),
     "owner_file_links.delete": form_route(lambda pair: f"{_link_path(pair)}/delete", confirm="delete"),
     "owner_file_invites.create": form_route(lambda pair: f"{_file_path(pair)}/invites", email="ann@example.com"),
     "owner_file_hotspots.create": form_route(lambda pair: f"{_file_path(pair)}/hotspots", page="1", **_HOTSPOT_FIELDS),

@@ -94,6 +94,15 @@ ATTACKS: dict[str, ConnectionAttack] = {
     "TLS": ConnectionAttack(opening=TLS, count=2000, reopen_count=300),
 }
 
+SLOW_CONNECTIONS = 1000
+SLOW_MODES = {
+    "headers": ["-H", "-i", "5"],
+    "body": ["-B", "-i", "5", "-t", "POST", "-s", "8192"],
+    "read": ["-X", "-w", "10", "-y", "20", "-n", "5", "-z", "32", "-k", "3"],
+    "range": ["-R", "-t", "GET", "-a", "1", "-b", "3000"],
+}
+"""The options of ``slowhttptest`` for slow headers, slow bodies, responses that are read slowly, and many ranges."""
+
 
 def run_attack(port: int, attack: ConnectionAttack, stop: Any, opened: Any) -> None:
     """Run ``attack`` until ``stop`` is set; ``opened`` counts the connections."""
@@ -211,18 +220,13 @@ def attack_in_background(port: int, attack: ConnectionAttack) -> Iterator[Callab
 
 @contextmanager
 def run_slowhttptest(port: int, mode: str, seconds: int) -> Iterator[Callable[[], int]]:
-    """Run ``slowhttptest`` with 1,000 connections; ``mode`` is ``headers``, ``body`` or ``read``."""
-    ways = {
-        "headers": ["-H", "-i", "5"],
-        "body": ["-B", "-i", "5", "-t", "POST", "-s", "8192"],
-        "read": ["-X", "-w", "10", "-y", "20", "-n", "5", "-z", "32", "-k", "3"],
-    }
+    """Run ``slowhttptest`` with ``SLOW_CONNECTIONS`` connections; ``mode`` is one of ``SLOW_MODES``."""
     target = "/oauth/token" if mode == "body" else "/api/v1/openapi.json"
-    url = f"http://127.0.0.1:{port}{target}"
-    command = ["slowhttptest", "-c", "1000", "-r", "500", "-l", str(seconds + 5), "-p", "3", "-u", url, *ways[mode]]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+    url, count = f"http://127.0.0.1:{port}{target}", str(SLOW_CONNECTIONS)
+    command = ["slowhttptest", "-c", count, "-r", "500", "-l", str(seconds + 5), "-p", "3", "-u", url]
+    with subprocess.Popen([*command, *SLOW_MODES[mode]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
         try:
-            yield lambda: 1000
+            yield lambda: SLOW_CONNECTIONS
         finally:
             child.kill()
 
@@ -307,6 +311,25 @@ def measure(
     return reached or attack.is_flood
 
 
+def measure_slowhttptest(seconds: float, descriptors: int | None) -> list[bool]:
+    """Run ``slowhttptest`` in each mode and print its lines; return whether each reached its target."""
+    if not shutil.which("slowhttptest"):
+        for mode in SLOW_MODES:
+            print(f"slowhttptest {mode:25} skipped: slowhttptest is not installed (Debian: slowhttptest)", flush=True)
+        return []
+    attack = ConnectionAttack(SLOW_CONNECTIONS)
+    return [
+        measure(
+            f"slowhttptest {mode}",
+            partial(run_slowhttptest, mode=mode, seconds=int(seconds)),
+            seconds,
+            attack,
+            descriptors,
+        )
+        for mode in SLOW_MODES
+    ]
+
+
 def main() -> int:
     """Run the attacks, print the results, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -322,14 +345,7 @@ def main() -> int:
             measure(name, partial(attack_in_background, attack=attack), args.seconds, attack, args.descriptors)
         )
     if not args.attacks or "slowhttptest" in args.attacks:
-        if not shutil.which("slowhttptest"):
-            print("slowhttptest is not installed (Debian: slowhttptest)", flush=True)
-            return 1
-        for mode in ("headers", "body", "read"):
-            begin = partial(run_slowhttptest, mode=mode, seconds=int(args.seconds))
-            reached.append(
-                measure(f"slowhttptest {mode}", begin, args.seconds, ConnectionAttack(1000), args.descriptors)
-            )
+        reached += measure_slowhttptest(args.seconds, args.descriptors)
     if not args.attacks or "descriptors" in args.attacks:
         reached.append(
             measure(

@@ -21,13 +21,14 @@ _VERSION = re.compile(r'"version": ?"([^"]*)"')
 @dataclass(frozen=True)
 class AttackRequest:
     """A request of an attacker: ``body`` is the file of an upload with the API key ``key``; ``address`` the client's
-    address according to the proxy, if the request comes through one."""
+    address according to the proxy, if the request comes through one; ``form`` the body of a form."""
 
     method: str
     url: str
     body: bytes = b""
     key: str = ""
     address: str = ""
+    form: str = ""
 
 
 @dataclass

@@ -31,6 +31,7 @@ from tests.torture.flooded_server import PAGES, AttackRequest, FloodedServer, op
 CLIENTS = 12
 IMAGES = 48
 UPLOADS = 12
+TRIAL_COOKIE = "viewer-cookies=1"  # as in a browser that has opened a gate before
 READER_RATIO, UPLOAD_RATIO = 3.0, 2.0
 
 
@@ -121,13 +122,13 @@ def downloads(stage: FloodedServer) -> list[AttackRequest]:
 
 
 def tiles(stage: FloodedServer) -> list[AttackRequest]:
-    """Request tiles of a high zoom, of slow pages and of ordinary ones."""
+    """Request tiles of a high zoom and of many widths, of slow pages and of ordinary ones."""
     mal = stage.create_attacker()
     documents = [hostile_pdfs.bomb_pages(PAGES), hostile_pdfs.paced_pages("f" + "h" * 40), pdfs.dense_text_pdf(40, 7)]
     paths = [
-        f"/tiles/{page}/{level}/{column}-{row}.jpg"
+        f"/tiles/{page}/{grid}/{column}-{row}.jpg"
         for page in range(1, 40)
-        for level in (400, 800)
+        for grid in ("400", "800", *(f"{2100 + 4 * step}w" for step in range(20)))
         for column in range(2)
         for row in range(3)
     ]
@@ -178,6 +179,19 @@ def variants(stage: FloodedServer) -> list[AttackRequest]:
     return found
 
 
+def pages_and_codes(stage: FloodedServer) -> list[AttackRequest]:
+    """From many addresses, open the pages of 60 links with their QR codes, oEmbed documents and preview pictures."""
+    mal, base = stage.create_attacker("pro"), stage.server.url
+    found = []
+    for seed in range(3):
+        name = mal.upload_and_share(pdfs.dense_text_pdf(40, 300 + seed))
+        for link in [name, *(mal.add_variant(name) for _ in range(19))]:
+            paths = [f"/{link}", f"/{link}?page=7", f"/embed/{link}", f"/api/files/{link}/qr-code"]
+            found += [AttackRequest("GET", base + path) for path in [*paths, f"/oembed?url={base}/{link}"]]
+            found += stage.build_part_requests(link, "/pages/1-800.jpg", "/outline.json")
+    return [replace(request, address=f"203.0.113.{number % 200}") for number, request in enumerate(found)]
+
+
 def medium_pages(stage: FloodedServer) -> list[AttackRequest]:
     """Request pages that take half a second, which is too short to be stopped, from 50 clients."""
     data = hostile_pdfs.paced_pages("f" + "h" * (PAGES - 1))
@@ -204,6 +218,7 @@ ATTACKS: dict[str, Callable[[FloodedServer], list[AttackRequest]]] = {
         searches,
         personal_watermarks,
         variants,
+        pages_and_codes,
         medium_pages,
         medium_pages_by_proxy,
     )
@@ -231,6 +246,9 @@ def send_flood(attack_requests: list[AttackRequest], clients: int, stop: Event, 
                 more: dict[str, Any] = {"headers": {}}
                 if request.address:
                     more["headers"]["X-Forwarded-For"] = request.address
+                if request.form:
+                    more["headers"] |= {"Content-Type": "application/x-www-form-urlencoded", "Cookie": TRIAL_COOKIE}
+                    more |= {"data": request.form, "allow_redirects": False}
                 if request.key:
                     more["headers"]["Authorization"] = f"Bearer {request.key}"
                     more["files"] = {"file": ("a.pdf", request.body, "application/pdf")}

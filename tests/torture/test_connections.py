@@ -1,6 +1,7 @@
 """The short form of ``connections``: attacks on a real server, with exact counts instead of times."""
 
 import resource
+import shutil
 import socket
 import time
 from collections.abc import Iterator
@@ -14,12 +15,14 @@ from tests.torture.connections import (
     FULL_BODY,
     LARGE,
     MANY,
+    SLOW_MODES,
     ConnectionAttack,
     attack_in_background,
     count_open_sockets,
     count_temporary_files,
     measure_memory,
     run_limited_server,
+    run_slowhttptest,
     visit,
 )
 
@@ -75,6 +78,19 @@ def test_requests_from_another_address_are_always_served(
         most = LIMIT
     attack = replace(ATTACKS[name], count=count, sources=MANY if "addresses" in name else ("127.0.0.1",))
     assert count_sockets_under_attack(attack, *server) <= most + 20
+
+
+@pytest.mark.skipif(not shutil.which("slowhttptest"), reason="slowhttptest is not installed (Debian: slowhttptest)")
+@pytest.mark.parametrize("mode", SLOW_MODES)
+def test_requests_from_another_address_are_served_during_slowhttptest(server: tuple[int, int], mode: str) -> None:
+    port, pid = server
+    with run_slowhttptest(port, mode, 30):
+        until = time.monotonic() + 60
+        while count_open_sockets(pid) < MANY_SOCKETS and mode != "range":  # their responses are not slow
+            assert time.monotonic() < until
+        times = [visit(port, timeout=60) for _ in range(VISITS)]
+        assert count_open_sockets(pid) <= SHARE + 20
+    assert max(times) < float("inf")
 
 
 def test_the_attacks_request_a_large_response(server: tuple[int, int]) -> None:

@@ -29,10 +29,10 @@ def test_each_module_becomes_a_function_after_those_it_imports() -> None:
     assert list(scripts) == ["app/main.js", "app/kinds/book.js"]
     assert scripts["app/main.js"] == (
         "const app_sums = (() => {\n"
-        "const one = 1;\nfunction add(a, b) {\n  return `${a}//` ? a + b : 0;\n}\n"
+        "const one = 1;\nfunction add(a, b) {\nreturn `${a}//` ? a + b : 0;\n}\n"
         "return { one, add };\n})();\n"
         "const app_main = (() => {\n"
-        "\nconst { add: plus, one } = app_sums;\n\nwindow.sum = plus(one, 2); // 3\n"
+        "const { add: plus, one } = app_sums;\nwindow.sum = plus(one, 2); // 3\n"
         "return {  };\n})();\n"
         "export { app_sums, app_main };\n"
     )
@@ -45,8 +45,8 @@ def test_another_script_imports_from_the_main_one_what_that_contains() -> None:
         "class Leaf {}\nasync function turn() {}\n"
         "return { Leaf, turn };\n})();\n"
         "const app_kinds_book = (() => {\n"
-        "const {\n  add,\n} = app_sums;\nconst { Leaf } = app_kinds_leaf;\n"
-        "class Book extends Leaf {\n  /** @type {number} */ pages = add(1, 1);\n}\n"
+        "const {\nadd,\n} = app_sums;\nconst { Leaf } = app_kinds_leaf;\n"
+        "class Book extends Leaf {\n/** @type {number} */ pages = add(1, 1);\n}\n"
         "return { Book };\n})();\n"
         "export const { Book } = app_kinds_book;\n"
         "export { app_kinds_leaf, app_kinds_book };\n"

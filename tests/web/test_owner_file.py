@@ -67,7 +67,7 @@ def test_the_overview_contains_everything_to_share_the_file(owner_file: OwnerFil
     code = page.find_one("a", download=f"{short}.png").attrs["href"]
     assert owner_file.get_content_type(code) == "image/png"
     assert [get_page_fact(page, name) for name in ("Views", "View limit", "Link", "Expires", "Pages")] == [
-        "0", "0 of 9 used", "live", "never", "3",
+        "0", "0 of 9 used", "Live", "Never", "3",
     ]  # fmt: skip
 
 
@@ -80,8 +80,8 @@ def test_the_owner_sees_the_thumbnail_of_a_protected_document(owner_file: OwnerF
 def test_an_expired_file_is_marked_and_shows_no_page_images(owner_file: OwnerFile) -> None:
     put_settings(owner_file.world, owner_file.made, deleteAt="2026-01-01T00:00:00Z")
     page = owner_file.get_page()
-    assert page.find_one("p", class_="note").words.startswith("This link is expired.")
-    assert get_page_fact(page, "Link") == "expired"
+    assert page.find_one("p", class_="note").words.startswith("This link has expired.")
+    assert get_page_fact(page, "Link") == "Expired"
     assert page.find_all("img", class_="file-picture") == []
     for tail in set(PAGES) - {"/looks/preview"}:
         assert owner_file.get_page(tail).find_all("img", id="canvas") == []
@@ -135,7 +135,7 @@ def test_the_owner_can_still_open_the_pages_of_a_frozen_file(owner_file: OwnerFi
     with owner_file.world.rt.db.write():
         owner_file.world.rt.db.execute("UPDATE files SET frozen_at = ?", (owner_file.world.clock(),))
     page = owner_file.get_page()
-    assert page.find_one("p", class_="note").words.startswith("This link is frozen.")
+    assert page.find_one("p", class_="note").words.startswith("This link is on hold.")
     assert owner_file.get_content_type(page.find_one("img", class_="file-picture").attrs["src"]) == "image/jpeg"
     assert all(owner_file.http.get(owner_file.path + tail).status_code == 200 for tail in PAGES)
 

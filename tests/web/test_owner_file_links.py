@@ -94,7 +94,7 @@ def test_a_label_is_redacted_only_after_typed_confirmation(owner_file: OwnerFile
     page = f"/links/{made['uuid']}"
     assert owner_file.open_form(page, f"{page}/redact").send({"confirm": "delete"}).status_code == 400
     assert owner_file.list_variants()[0]["label"] == "Ann"
-    owner_file.open_form(page, f"{page}/redact").send_and_follow({"confirm": " Redact "})
+    owner_file.open_form(page, f"{page}/redact").send_and_follow({"confirm": " Erase "})
     assert (owner_file.list_variants()[0]["redacted"], owner_file.list_variants()[0].get("label")) == (True, None)
     owner_file.open_form(page).send_and_follow({"download": "no"})
     assert owner_file.list_variants()[0]["overrides"] == {"allowDownload": False}
@@ -114,7 +114,8 @@ def test_a_link_of_another_file_is_not_found(owner_file: OwnerFile, act: str) ->
     made = owner_file.create_variant(label="Ann")
     other = OwnerFile(owner_file.world, owner_file.world.pia)
     answer: TestResponse = other.http.post(
-        f"{other.path}/links/{made['uuid']}{act}", data={"csrf": other.csrf_token(), "confirm": act[1:]}
+        f"{other.path}/links/{made['uuid']}{act}",
+        data={"csrf": other.csrf_token(), "confirm": {"/redact": "erase"}.get(act, act[1:])},
     )
     assert (answer.status_code, owner_file.list_variants()[0]["label"]) == (404, "Ann")
 
@@ -127,7 +128,7 @@ def test_a_link_of_another_file_is_not_found(owner_file: OwnerFile, act: str) ->
 def test_below_pro_the_page_names_the_required_plan(world: World, who: str, tail: str, words: str) -> None:
     file_pages = OwnerFile(world, getattr(world, who))
     page = file_pages.get_page(tail)
-    assert page.find_one("p", class_="note").words == f"Pro {words} require the pro plan or higher."
+    assert page.find_one("p", class_="note").words == f"Pro {words} require the Pro plan or higher."
     assert page.find_all("form", action=file_pages.path + tail) == []
     answer = file_pages.http.post(
         file_pages.path + tail, data={"csrf": file_pages.csrf_token(), "labels": "Ann", "email": "ann@example.com"}
@@ -148,11 +149,11 @@ def test_an_address_is_invited_once_and_the_list_shows_whether_it_was_viewed(own
     assert list_mail_recipients(owner_file) == ["ann@example.com"]
     (shown,) = owner_file.get_page("/invites").find_all("li", class_="thing")
     assert shown.find_one("strong").words == "Ann Lee · ann@example.com"
-    assert "not seen yet" in shown.words
+    assert "not opened yet" in shown.words
     assert shown.find_one("button").attrs["data-copy"] == row["url"]
     with owner_file.world.rt.db.write():
         owner_file.world.rt.db.execute("UPDATE invites SET viewed_at = ?", (owner_file.world.clock(),))
-    assert "· seen 20" in owner_file.get_page("/invites").find_one("li", class_="thing").words
+    assert "· opened 21 Sep 2026" in owner_file.get_page("/invites").find_one("li", class_="thing").words
 
 
 def test_an_invitation_can_be_created_without_an_email(owner_file: OwnerFile) -> None:

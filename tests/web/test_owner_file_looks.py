@@ -147,6 +147,43 @@ def test_an_error_is_shown_at_its_field(looks: LooksPage, values: dict[str, str]
             assert page.find_one("input", name=name).attrs["value"] == value
 
 
+def test_choices_are_named_in_words_and_keep_the_values_of_the_api(looks: LooksPage) -> None:
+    page = parse_html(looks.http.get(looks.path).text)
+    options = page.find_all("option")
+    assert [one.words for one in options if not one.words[0].isupper()] == []
+    assert {one.attrs["value"]: one.words for one in page.find_one("select", name="viewerMode").find_all("option")} == {
+        "standard": "Standard: pages below each other",
+        "flipbook": "Flipbook: pages that turn",
+        "swipe": "Swipe: one page at a time",
+        "magazine": "Magazine: two pages side by side",
+    }
+    kinds = page.find_one("select", name="viewerSettings.background.type").find_all("option")
+    assert [(one.attrs["value"], one.words) for one in kinds] == [
+        ("solid", "One color"), ("gradient", "Gradient"), ("image", "Image"),
+    ]  # fmt: skip
+
+
+def list_pressed_presets(page: HtmlElement) -> list[str]:
+    presets = page.find_one("fieldset", class_="looks-presets")
+    pressed = [one.words for one in presets.find_all("button") if one.attrs["aria-pressed"] == "true"]
+    chosen = ", ".join(pressed) or "none; these are your own values"
+    assert f"Chosen: {chosen}." in presets.words
+    return pressed
+
+
+def test_the_preset_whose_values_the_form_has_is_marked(looks: LooksPage) -> None:
+    assert list_pressed_presets(parse_html(looks.http.get(looks.path).text)) == ["Plain"]
+    assert list_pressed_presets(looks.press(preset="cinema")) == ["Cinema"]
+    looks.file.change_settings(viewerSettings={"background": {"color": "#123456"}})
+    assert list_pressed_presets(parse_html(looks.http.get(looks.path).text)) == []
+
+
+def test_without_a_setting_to_change_there_are_no_presets(world: World) -> None:
+    file = ConfiguredFile(world, world.fay)
+    page = parse_html(sign_in_browser(world, world.fay).get(f"/files/{file.made['uuid']}/looks").text)
+    assert page.find_all("fieldset", class_="looks-presets") == []
+
+
 def test_a_preview_of_another_account_or_without_the_token_is_refused(looks: LooksPage, world: World) -> None:
     fields = looks.open_form().fields
     answer = looks.http.post(f"{looks.path}/preview", data=fields | {"csrf": "forged"})

@@ -120,7 +120,7 @@ def test_audio_and_images_of_another_file_cannot_be_used(owner_file: OwnerFile) 
 
 def test_assets_require_the_basic_plan(world: World) -> None:
     words = OwnerFile(world, world.fay).get_page("/assets").find_one("p", class_="note").words
-    assert words == "Basic Pictures and sounds require the basic plan or higher."
+    assert words == "Basic Pictures and sounds require the Basic plan or higher."
 
 
 def test_the_replacement_page_lists_the_items_on_the_pages(owner_file: OwnerFile) -> None:

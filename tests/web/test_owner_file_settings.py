@@ -157,8 +157,8 @@ def test_settings_above_the_plan_are_disabled_with_a_reason(world: World, who: s
     for look in LOOKS:
         name = next(iter(build_look_form_values(look.deviation)))
         assert (name in looks.disabled) == (not is_allowed(tier, look.plan)), look.field
-    assert "Requires the pro plan." in form.node.words
-    assert ("Requires the basic plan." in form.node.words) == (tier == "free")
+    assert "Requires the Pro plan." in form.node.words
+    assert ("Requires the Basic plan." in form.node.words) == (tier == "free")
 
 
 def test_a_pro_setting_can_be_reset_after_a_downgrade(world: World) -> None:
@@ -294,7 +294,7 @@ def test_an_expired_link_is_reported_above_the_form(world: World) -> None:
     shared.change_settings(deleteAt="2026-01-01T00:00:00Z")
     page = form.send_refused(410, {"slug": "late"})
     assert "expired" in form_error(page)
-    assert page.find_one("p", class_="note").words.startswith("This link is expired.")
+    assert page.find_one("p", class_="note").words.startswith("This link has expired.")
 
 
 @pytest.mark.parametrize("shown", ["", "[]", '{"slug": 1}', "{" * 100_000])

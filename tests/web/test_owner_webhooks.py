@@ -8,10 +8,13 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.contract.signing import verify
+from docshare.contract.slack import KIND_TITLES
+from docshare.contract.webhooks import KINDS, TEST_KIND
 from tests.support.cast import Person, World
 from tests.support.database import dump_database
 from tests.support.due_deliveries import deliver_due
 from tests.support.import_source import http_response
+from tests.support.markup import parse_html
 from tests.support.owner import sign_in_browser
 from tests.support.owner_forms import submit_and_follow, submit_form
 from tests.support.receivers import LOOPBACK_NETWORKS, FakeReceiver, add_webhook, record_replacements
@@ -87,6 +90,13 @@ def test_all_nine_event_kinds_are_offered_with_a_description(owner_browser: Flas
     assert "When a reader finishes reading the document." in get_webhooks_page(owner_browser)
 
 
+def test_each_event_kind_has_a_name_for_people(owner_browser: FlaskClient) -> None:
+    assert set(KIND_TITLES) == {*KINDS, TEST_KIND}
+    page = parse_html(get_webhooks_page(owner_browser))
+    names = [label.find_one("span").words for label in page.find_all("label", class_="check")]
+    assert names == [KIND_TITLES[kind] for kind in KINDS]
+
+
 def test_an_event_kind_above_the_plan_names_the_required_plan(world: World, owner_browser: FlaskClient) -> None:
     assert "gate. Needs" not in visible_text(get_webhooks_page(owner_browser))
     assert "form gate. Needs Pro." in visible_text(get_webhooks_page(sign_in_browser(world, world.fay)))
@@ -98,7 +108,7 @@ def test_a_webhook_can_be_limited_to_the_file_named_in_the_query(world: World, o
     assert f'<option value="{made["uuid"]}" selected>offer &amp; more.pdf</option>' in text
     assert submit_webhook(owner_browser, file=made["uuid"]).status_code == 200
     assert list_webhooks(world.pia)[0]["fileUuid"] == made["uuid"]
-    assert "of offer & more.pdf" in visible_text(get_webhooks_page(owner_browser)).replace("&amp;", "&")
+    assert "Document viewed · offer & more.pdf" in visible_text(get_webhooks_page(owner_browser)).replace("&amp;", "&")
 
 
 def test_the_slack_format_can_be_chosen(world: World, owner_browser: FlaskClient) -> None:
@@ -147,7 +157,7 @@ def test_the_list_shows_the_health_of_each_webhook(world: World, owner_browser: 
     update_webhook_row(world, bad, last_delivery_at=world.clock.now, last_status=0, failure_count=20,
                 disabled_at=world.clock.now)  # fmt: skip
     found = visible_text(get_webhooks_page(owner_browser))
-    assert "https://good.example/in active file.viewed of all files. JSON, signed." in found
+    assert "https://good.example/in active Document viewed · All files · JSON, signed" in found
     assert "Last: status 204 on 21 Sep 2026, 14:13 UTC" in found
     assert "https://bad.example/in disabled on 21 Sep 2026" in found
     assert "Last: no answer on 21 Sep 2026, 14:13 UTC; 20 consecutive failures" in found
@@ -211,7 +221,7 @@ def test_the_log_lists_each_attempt_and_can_redeliver(
         deliver_due(world.rt)
         world.clock.advance(hours=1)
     found = visible_text(get_webhooks_page(owner_browser, path))
-    assert "content.replaced abandoned Number" in found
+    assert "Document replaced abandoned Number" in found
     assert [f"{number}. 21 Sep 2026" in found for number in range(1, 7)] == [True] * 5 + [False]
     assert found.count("The receiver answered with status 500.") == 5
     (number,) = re.findall(r"/deliveries/(\d+)/redeliver", get_webhooks_page(owner_browser, path))
@@ -221,7 +231,7 @@ def test_the_log_lists_each_attempt_and_can_redeliver(
     )
     assert "/redeliver" not in get_webhooks_page(owner_browser, path), "it is queued"
     deliver_due(world.rt)
-    assert "content.replaced delivered" in visible_text(get_webhooks_page(owner_browser, path))
+    assert "Document replaced delivered" in visible_text(get_webhooks_page(owner_browser, path))
     assert len(receiver.requests) == 6
 
 

@@ -160,12 +160,12 @@ def test_networks_take_turns_in_checking_passwords(world: World, monkeypatch: py
             pool.submit(guess_status, world, made, f"198.51.100.{1 + number % 2}", f"{number}")
             for number, made in enumerate(files[:8])
         ]
-        wait_until(lambda: len(hasher.passwords) == 2 and len(world.rt.password_slots._queue) == 6)
+        wait_until(lambda: len(hasher.passwords) == 2 and len(world.rt.password_turns._slots._queue) == 6)
         innocent = pool.submit(guess_status, world, files[8], "203.0.113.9", "innocent")
-        wait_until(lambda: len(world.rt.password_slots._queue) == 7)
+        wait_until(lambda: len(world.rt.password_turns._slots._queue) == 7)
         hasher.gate.set()
     assert [job.result() for job in [*attack, innocent]] == [303] * 9
-    assert hasher.passwords.index("innocent") == 2
+    assert hasher.passwords.index("innocent") in (2, 3)  # two are checked at a time
 
 
 def test_gate_forms_per_network_are_limited(world: World) -> None:

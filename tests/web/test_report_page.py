@@ -159,7 +159,7 @@ def test_a_reader_without_a_name_is_headed_by_the_recipient_of_the_link(world: W
     report = get_report_page(http, made["uuid"])
     table = report.find_one("table", class_="sessions")
     assert table.find_one("span", class_="who").words == "Chi Wen"
-    assert [tag.words for tag in table.find_all("span", class_="tag")] == ["recipient's link"]
+    assert [tag.words for tag in table.find_all("span", class_="tag")] == ["personal link"]
     (address,) = list_session_addresses(report)
     assert parse_html(http.get(address).text).find_one("h1").words == "Chi Wen"
 

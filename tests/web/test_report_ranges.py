@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from docshare.contract.plans import Plan
+from docshare.report import ReportInput, render_report
 from docshare.server.services.accounts import accounts
 from docshare.server.services.readership import report
+from tests.support import reports
 from tests.support.cast import Person, World
 from tests.support.database import record_all
 from tests.support.markup import HtmlElement, parse_html
@@ -211,3 +213,13 @@ def test_dates_far_away_are_moved_into_the_time_of_the_server(
 ) -> None:
     page = get_report(world, read_file, f"?from={first}&to={last}")
     assert page.find_one("p", class_="range-text").words.startswith(shown)
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("Variant", "Personal link"), ("Embed", "Embedded in a site"), ("QR code", "QR code"), ("Direct link",) * 2],
+)
+def test_the_report_names_how_readers_opened_it_in_words_of_people(source: str, name: str) -> None:
+    report = reports.basic_report() | {"sources": [{"label": source, "count": 3}]}
+    page = parse_html(str(render_report(ReportInput(report, reports.MADE_AT))))
+    assert page.find_one("section", **{"aria-labelledby": "sources-heading"}).words == f"Sources {name}3 100%"

@@ -102,7 +102,7 @@ def test_a_session_names_device_country_and_link(world: World) -> None:
     facts = page.find_one("dl", class_="session-facts")
     known = dict(zip(*([node.words for node in facts.find_all(tag)] for tag in ("dt", "dd")), strict=True))
     assert (known["Device"], known["Country"], known["Link"], known["Came from"]) == (
-        "Desktop, Chrome", "Germany", "Recipient link of Ann Lee", "news.example",
+        "Desktop, Chrome", "Germany", "Personal link of Ann Lee", "news.example",
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ LINK_ROUTES = {
     ("GET", "/embed/<name>/enter"): "",
     ("POST", "/embed/<name>/enter"): "",
     ("GET", "/<name>/pages/<page>-<width>.jpg"): "/<name>/pages/1-800.jpg?v=1",
-    ("GET", "/<name>/tiles/<page>/<level>/<column>-<row>.jpg"): "/<name>/tiles/1/400/0-0.jpg?v=1",
+    ("GET", "/<name>/tiles/<page>/<grid>/<column>-<row>.jpg"): "/<name>/tiles/1/400/0-0.jpg?v=1",
     ("GET", "/<name>/text/<page>.json"): "/<name>/text/1.json?v=1",
     ("GET", "/<name>/outline.json"): "/<name>/outline.json?v=1",
     ("GET", "/<name>/search"): "/<name>/search?v=1&q=x",

@@ -87,7 +87,7 @@ def test_the_page_data_for_the_scripts_is_json(world: World) -> None:
         "version": "1",
         "pages": 3,
         "sizes": [[2, 595, 842], [1, 842, 595]],
-        "tiles": {"side": 1024, "levels": [100, 200, 400, 800, 1200], "longest": 4_000},
+        "tiles": {"side": 1024, "large": 2048, "levels": [100, 200, 400, 800, 1200], "longest": 4_000},
         "start": 1,
         "beaconUrl": f"/{link}/beacon",
         "viewerMode": "standard",

@@ -5,21 +5,18 @@ import logging
 import socket
 import sys
 import termios
-from collections.abc import Callable
 from functools import partial
-from http.client import responses
 from selectors import EVENT_READ as READ
 from selectors import EVENT_WRITE as WRITE
 from typing import Any
 
-from waitress.channel import ClientDisconnected, HTTPChannel
-from waitress.task import Task, WSGITask
+from waitress.channel import HTTPChannel
 
 from docshare.server.http.connection_limits import Phase
 from docshare.server.http.file_body import FileBody
-from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY
+from docshare.server.http.parking import ParkableRequest
 from docshare.server.http.request_parser import RequestParser
-from docshare.server.http.verdicts import Refusal
+from docshare.server.http.tasks import ApplicationTask, RefusalTask
 from docshare.server.store.segments import DamagedBytesError
 
 LOGGER = logging.getLogger("docshare.listener")
@@ -30,115 +27,8 @@ would make the kernel send a reset, which can discard the response in transit.""
 SEND_BYTES_PER_TURN = 1024 * 1024
 """The maximum that the loop sends of one response before it processes the other connections."""
 _SEND_BYTES = 256 * 1024  # passed to the system at once
-OVERLOAD_DELAY_SECONDS = 0.5
-"""The delay of a 429 or 503 response. It limits a client to two requests per second and connection; without it, the
-rejected requests use the processor time that they should save: twelve clients in a loop used most of a core."""
-_OVERLOAD_STATUSES = ("429", "503")
 _PARSE_BYTES = 8 * 1024
 """The maximum parsed at once of a header block: any number of requests may be pipelined after it."""
-
-
-class _ServerHeadersMixin:
-    """Adds the headers of the whole server to every response, including errors of waitress."""
-
-    channel: Any
-    response_headers: list[tuple[str, str]]
-
-    def build_response_header(self) -> bytes:
-        """Build the header block. waitress calls this once for each response."""
-        self.response_headers.extend(self.channel.server.hooks.headers)
-        header: bytes = super().build_response_header()  # type: ignore[misc]  # of the task class
-        return header
-
-
-class RefusalTask(_ServerHeadersMixin, Task):  # type: ignore[misc]  # waitress has no types
-    """Sends the response to a request that the application never sees."""
-
-    complete = True
-
-    def execute(self) -> None:
-        """Send the response. waitress calls this in a worker thread."""
-        if self.request.has_unread_body:
-            self.set_close_on_finish()
-        error = self.request.error
-        # waitress stores an error here if a response could not be written as a header block.
-        _send_refusal(
-            self, error if isinstance(error, Refusal) else self.request.build_refusal(500, "The server failed.")
-        )
-
-
-class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
-    """Runs the application, with the form of an upload in its environment."""
-
-    wrote_header: bool
-    status: str
-
-    def start(self) -> None:
-        """Start the task. waitress calls this before ``execute``."""
-        super().start()
-        if self.request.has_unread_body or self.channel.server.is_stopping:
-            self.set_close_on_finish()
-
-    def build_response_header(self) -> bytes:
-        """Build the header block. waitress calls this once for each response."""
-        if self.status.startswith(_OVERLOAD_STATUSES):
-            self.channel.postpone(OVERLOAD_DELAY_SECONDS)
-        return super().build_response_header()
-
-    def get_environment(self) -> dict[str, Any]:
-        """Return the WSGI environment, with the form or its error."""
-        environ: dict[str, Any] = super().get_environment()
-        environ["wsgi.file_wrapper"] = FileBody
-        if self.request.form is not None:
-            environ[FORM_KEY] = self.request.form
-        if self.request.form_error is not None:
-            environ[FORM_ERROR_KEY] = self.request.form_error
-        return environ
-
-    def execute(self) -> None:
-        """Run the application. waitress calls this in a worker thread."""
-        # waitress itself would log the path of a failed request, and a path can contain link ids.
-        try:
-            self.request.finish_form()
-            if self.request.error is None:
-                super().execute()
-            else:
-                self.complete = True
-                _send_refusal(self, self.request.error)
-        except ClientDisconnected:
-            self.close_on_finish = True
-        except Exception as error:  # noqa: BLE001 - the sender gets an error, and the log has the reason
-            failure = self.request.build_failure(error)
-            if not self.wrote_header:
-                self.complete = True
-                self.response_headers.clear()
-                self.set_close_on_finish()
-                _send_refusal(self, failure)
-            self.close_on_finish = True
-
-    def write(self, data: bytes) -> None:
-        """Write a block of the body.
-
-        The header block is sent with the first block: a small response that takes two sends makes its thread release
-        the interpreter twice, and wakes the reader twice.
-        """
-        if data and self.has_body and self.complete and not self.wrote_header:
-            self.channel.pending_header = self.build_response_header()
-            self.wrote_header = True
-        super().write(data)
-        if self.channel.pending_header:  # nothing of the block was sent, because the headers promise no bytes
-            self.channel.write_soon(b"")
-
-
-def _send_refusal(task: Task, refuse: Refusal) -> None:
-    # The path is not logged: it can contain link ids.
-    request_id = next((value for name, value in refuse.headers if name == "X-Request-Id"), None)
-    facts = {"method": task.request.command or None, "status": refuse.status, "request": request_id}
-    LOGGER.info("refused", extra=facts)
-    task.status = f"{refuse.status} {responses.get(refuse.status, 'Refused')}"
-    task.response_headers.extend(refuse.headers)
-    task.content_length = len(refuse.body)
-    task.write(b"" if task.request.command == "HEAD" else refuse.body)
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
@@ -172,6 +62,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._moved_bytes = 0
         self._send_budget: int | None = None
         self._is_socket_full = False
+        self._is_worker_sending = False
         self._send_at = 0.0
         self.pending_header = b""
         super().__init__(server, sock, addr, adj, map=map)
@@ -232,6 +123,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def _start(self, request: RequestParser) -> None:
         """Pass a request to a worker; no other one is running, and the lock is held."""
         self.request_count += 1
+        request.parkable = ParkableRequest(partial(self.server.add_task, self))
         self.requests.append(request)
         self.server.add_task(self)
 
@@ -244,8 +136,10 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return self._send_at > 0 and self.server.limiter.clock() < self._send_at
 
     def writable(self) -> bool:
-        """Return whether there is something to send now."""
-        return bool(super().writable()) and not self._is_postponed()
+        """Return whether the loop can send something now. It does not send what a worker sends: as the socket accepts
+        bytes, it would only be called again and again, and delay the worker."""
+        has_bytes = self.total_outbufs_len and not self._is_worker_sending
+        return bool(has_bytes or self.will_close or self.close_when_flushed) and not self._is_postponed()
 
     def write_soon(self, data: Any) -> int:
         """Send bytes, or a file, after the pending header block; return how many."""
@@ -266,9 +160,18 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return sent
 
     def _flush_some(self, do_close: bool = True) -> bool:
-        """Send what the socket accepts. waitress calls this with the lock of the buffers held."""
+        """Send what the socket accepts. waitress calls this with the lock of the buffers held, in a worker without
+        ``do_close``; a worker wakes the loop afterwards if bytes are left. Log that a response ends early because its
+        bytes are damaged: the client only sees that it is incomplete."""
         self._is_socket_full = False
-        has_sent = bool(super()._flush_some(do_close))
+        self._is_worker_sending = not do_close
+        try:
+            has_sent = bool(super()._flush_some(do_close))
+        except DamagedBytesError as error:
+            LOGGER.error("a response was cut off: stored bytes are damaged", extra={"reason": error.strerror})
+            raise
+        finally:
+            self._is_worker_sending = False
         if self._is_socket_full and isinstance(self.outbufs[0], FileBody):
             self.outbufs[0].release()
         return has_sent
@@ -278,7 +181,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self.server.thread_state.channel = self
         # Read before the response is written: the loop may have sent all of it before this returns.
         self._has_unread_body = any(request.has_unread_body for request in self.requests)
-        super().service()
+        with self.requests[0].parkable.run():
+            super().service()
 
     def readable(self) -> bool:
         """Return whether this connection can be read now."""
@@ -357,19 +261,6 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         elif self.connected and not self.total_outbufs_len:
             self._linger()
 
-    def _flush_exception(self, flush: Callable[..., Any] | None, do_close: bool = True) -> Any:
-        """Run ``flush`` and catch its errors, as waitress does. Log that a response ends early because its bytes are
-        damaged: the client only sees that it is incomplete."""
-
-        def flush_and_log(**options: Any) -> Any:
-            try:
-                return flush and flush(**options)
-            except DamagedBytesError as error:
-                LOGGER.error("a response was cut off: stored bytes are damaged", extra={"reason": error.strerror})
-                raise
-
-        return super()._flush_exception(flush and flush_and_log, do_close)
-
     def _linger(self) -> None:
         """Half-close after the response, and discard the rest of the body until the sender notices."""
         self.close_when_flushed = False
@@ -397,4 +288,5 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         requests = self.requests
         super().cancel()
         for request in requests:
+            request.parkable.end_claim()
             request.close()

@@ -16,6 +16,7 @@ CHURN_SECONDS = 1.0
 """An address that replaces all its connections faster than this is rejected: accepting costs more than rejecting."""
 _GRACE_SECONDS = 2.0
 _MAX_CANDIDATES = 8
+_RANKING_SECONDS = 0.05  # the largest address is looked for at most this often: it takes 0.1 ms for 2,000 of them
 
 
 class Phase(IntEnum):
@@ -58,9 +59,11 @@ class TrackedConnection(Protocol):
 
 
 class _PhaseQueues:
-    """The connections of all addresses or of one, by phase, those longest in it first."""
+    """The connections of all addresses or of one, by phase, those longest in it first. ``peer``: the other end of the
+    first one of an address."""
 
-    def __init__(self) -> None:
+    def __init__(self, peer: str = "") -> None:
+        self.peer = peer
         self.size = 0
         self.by_phase = tuple(OrderedDict[TrackedConnection, None]() for _ in Phase)
 
@@ -72,9 +75,12 @@ class ConnectionLimiter:
     """All connections of a server, at most ``limit``.
 
     ``share`` is the maximum of one address, unless ``is_exempt(address)``. ``clock`` returns monotonic seconds;
-    ``seconds`` is how long a connection may stay in each phase (no entry: no limit). ``closed`` and ``refused`` count
-    the connections closed or refused because of the limits.
+    ``seconds`` is how long a connection may stay in each phase (no entry: no limit). ``close_queued`` closes the
+    connection of an address whose request was queued last, and returns False if it has none. ``closed_count`` and
+    ``refused_count`` count the connections closed or refused because of the limits.
     """
+
+    close_queued: Callable[[str], bool] = staticmethod(lambda _: False)  # set by the server, which has the queue
 
     def __init__(
         self,
@@ -90,6 +96,8 @@ class ConnectionLimiter:
         self._is_exempt = is_exempt
         self._all = _PhaseQueues()
         self._by_network: dict[str, _PhaseQueues] = {}
+        self._largest: tuple[str, int] = ("", 0)
+        self._ranked_at = -_RANKING_SECONDS
         self.closed_count = 0
         self.refused_count = 0
 
@@ -102,7 +110,7 @@ class ConnectionLimiter:
         if own is not None and own.size >= self.share and not self._is_exempt(peer):
             admitted = self._evict(own, at_least=CHURN_SECONDS)
         else:
-            admitted = self._all.size < self.limit or self.make_room()
+            admitted = self._all.size < self.limit or self.make_room() or self._shrink_largest(own.size if own else 0)
         self.refused_count += not admitted
         return admitted
 
@@ -119,7 +127,7 @@ class ConnectionLimiter:
             self.clock(),
             0,
         )
-        for queues in (self._all, self._by_network.setdefault(member.network, _PhaseQueues())):
+        for queues in (self._all, self._by_network.setdefault(member.network, _PhaseQueues(member.peer))):
             queues.size += 1
             queues.by_phase[Phase.WAITING][member] = None
 
@@ -170,6 +178,18 @@ class ConnectionLimiter:
                     member.handle_close()
                     return True
         return False
+
+    def _shrink_largest(self, size: int) -> bool:
+        """Close a queued connection of the address with the most connections, if it has more than twice ``size``: a few
+        busy addresses must not keep out all others."""
+        now = self.clock()
+        if now - self._ranked_at >= _RANKING_SECONDS:
+            sizes = ((name, own.size) for name, own in self._by_network.items() if not self._is_exempt(own.peer))
+            self._largest, self._ranked_at = max(sizes, key=lambda each: each[1], default=("", 0)), now
+        network, most = self._largest
+        closed = most > 2 * size + 1 and self.close_queued(network)
+        self.closed_count += closed
+        return closed
 
     def _has_progressed(self, member: TrackedConnection) -> bool:
         """Return whether bytes were transferred unnoticed, because the system buffers them; if so, restart its
@@ -225,6 +245,14 @@ class FairQueue:
         self._rounds.append(network)
         self._size -= 1
         return self._queues[network].popleft()
+
+    def drop_newest(self, network: str) -> Any | None:
+        """Remove and return the channel of ``network`` that was queued last; None if it has no queued request."""
+        queue = self._queues.get(network)
+        if not queue:
+            return None
+        self._size -= 1
+        return queue.pop()
 
 
 def network_key(peer: str) -> str:

@@ -160,9 +160,10 @@ class Server:
         self._logged_at = -_LOG_INTERVAL_SECONDS
         self._stop_by: float | None = None
         self._dispatcher = ThreadedTaskDispatcher()
-        self._dispatcher.queue = FairQueue(
+        self._queue = self._dispatcher.queue = FairQueue(
             lambda channel: hooks.find_client(channel.peer, channel.get_forwarded_header())
         )
+        limiter.close_queued = self._close_queued
         self._listeners = [
             Listener(
                 app,
@@ -221,6 +222,16 @@ class Server:
 
     def _update_phase(self, channel: Channel) -> None:
         self.limiter.update(channel, channel.current_phase(), channel.request_count)
+
+    def _close_queued(self, network: str) -> bool:
+        """Close the connection of ``network`` whose request was queued last; return False if it has none."""
+        with self._dispatcher.lock:
+            channel = self._queue.drop_newest(network)
+        if channel is None:
+            return False
+        channel.cancel()
+        channel.handle_close()
+        return True
 
     def _log_refusals(self, now: float) -> None:
         """Log, from time to time, that connections were closed or refused because of the limits."""

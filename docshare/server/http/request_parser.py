@@ -28,6 +28,7 @@ from docshare.server.http.framing import (
     parse_target_path,
 )
 from docshare.server.http.multipart import FileTooLargeError, FormError, FormParser, ReceivedForm, parse_boundary
+from docshare.server.http.parking import ParkableRequest
 from docshare.server.http.verdicts import Acceptance, Judge, Refusal, RefusalBuilder, RequestHead, Verdict
 from docshare.server.store.blobs import PartialFile
 
@@ -89,6 +90,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
     """
 
     error: Refusal | None
+    parkable: ParkableRequest  # set by the channel when it passes the request to a worker
 
     def __init__(self, adj: Any, hooks: ListenerHooks, peer: str, wake: WakeCallback) -> None:
         super().__init__(adj)
@@ -173,8 +175,13 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         return self.hooks.build_failure(error, parse_target_path(bytes(self._head)))
 
     def get_body_stream(self) -> Any:
-        """Return ``wsgi.input``: the body, empty if it was written to the store."""
-        return self._buffer.getfile() if self._buffer is not None else BytesIO()
+        """Return ``wsgi.input``: the body, empty if it was written to the store. A request that has waited without a
+        thread is read again from its beginning."""
+        if self._buffer is None:
+            return BytesIO()
+        body = self._buffer.getfile()
+        body.seek(0)
+        return body
 
     def close(self) -> None:
         """Remove the data of the request, except files that were kept. May be called twice."""

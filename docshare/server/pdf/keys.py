@@ -18,7 +18,7 @@ SEALED_SUFFIX = ".sealed"
 class DerivedKey:
     """The key of one derived file.
 
-    For a page, ``kind`` is the pixel width of the image, the level of a tile, or 0 for the text, and ``parts``
+    For a page, ``kind`` is the pixel width of the image, that of the page of a tile, or 0 for the text, and ``parts``
     identifies the tile and the watermark. For the plain texts of several pages, ``page`` is the first, ``kind`` is 0,
     and ``parts`` names the last; for the outline, ``page`` is 1 and ``parts`` says so. For a derived PDF, ``page`` and
     ``kind`` are 0, and ``parts`` identifies the page range and the watermark.

@@ -74,7 +74,7 @@ class PageStore:
         """
         if not isinstance(part, ZoomTile) and part not in (*PAGE_WIDTHS, *THUMBNAIL_WIDTHS):
             raise ValueError(f"a page cannot be {part} pixels wide")
-        kind, place = (part.level, part.name) if isinstance(part, ZoomTile) else (part, "")
+        kind, place = (part.page_wide, part.name) if isinstance(part, ZoomTile) else (part, "")
         key = replace(make_key(file_uuid, content_version, blob, page, kind), parts=place + mark_suffix(mark))
         tenant = tenant or anonymous_tenant(key)
 

@@ -1,9 +1,9 @@
 """Decide which job runs next, which is rejected, and which running job is stopped.
 
 This module only decides: it has no threads, no processes and no clock. Jobs run round-robin by owner, then by document,
-then by reader. A job that is expected to be slow never gets the last free place of its lane, and an owner whose pages
-take more than a moment only gets it while no other owner is active. A job of unknown length that turns out to be slow
-is stopped when others wait for its place.
+then by reader. A job that is expected to be slow never gets the last free place of its lane, and one that takes more
+than a moment only gets it while no other owner has quick jobs. A job of unknown length that turns out to be slow is
+stopped when others wait for its place.
 """
 
 from collections import Counter, OrderedDict
@@ -15,13 +15,14 @@ from itertools import count, islice
 from docshare.server.pdf.budget import SLOW_JOB_S, ProcessorBudget, Tenant
 
 _MAX_TURN_KEYS = 1_000
-_QUICK_S = 0.25  # most jobs take less
+_QUICK_S = 0.1  # most jobs take less; the longest that may hold every place while owners of quick jobs are active
 _SLOW_S = 0.5
 _UNPROVEN_LIMIT_S = 0.3
 _UNPROVEN_SHARE = 4  # multiplies max_waiting for unknown documents, whose jobs are stopped early when others wait
 _RECENT_OWNER_S = 60.0
 _OWNER_QUEUE_S = 4.0  # expected processor time of the waiting jobs of one owner
-_LANE_QUEUE_S = 8.0  # and of all owners; 28 threads of a server wait for pages of 0.3 seconds then
+_LANE_QUEUE_S = 8.0  # and of all owners
+_MEDIUM_QUEUE = 12  # jobs of all owners that take more than a moment; each holds one of the server's 28 threads
 
 JobRank = tuple[bool, bool, int, bool, int, int, int]
 
@@ -60,7 +61,7 @@ class WorkerSchedule:
         self._waiting: list[WorkerJob] = []
         self._running: list[WorkerJob] = []
         self._numbers = count(1)
-        self._owner_seen: OrderedDict[str, float] = OrderedDict()  # when the last job of each owner started
+        self._quick_owners: OrderedDict[str, float] = OrderedDict()  # when the last quick job of each owner started
         self._turns: OrderedDict[tuple[str, ...], int] = OrderedDict()  # the number of the last turn of each key
 
     def enqueue(self, lane: JobLane, tenant: Tenant) -> WorkerJob:
@@ -109,7 +110,8 @@ class WorkerSchedule:
         In each lane, at most ``max_waiting`` jobs can wait that are expected to be slow or whose owner has a slow job
         running. If no running job of a full lane is quick, at most four times as many jobs on unknown documents can
         wait. Of all others, as many can wait as will probably take ``_OWNER_QUEUE_S`` of one owner and
-        ``_LANE_QUEUE_S`` of all. The first job of each owner is kept before the second of any.
+        ``_LANE_QUEUE_S`` of all, and ``_MEDIUM_QUEUE`` of those that take more than a moment. The first job of each
+        owner is kept before the second of any.
         """
         rejected = []
         for lane, places in self._places.items():
@@ -131,23 +133,25 @@ class WorkerSchedule:
         return (
             self.budget.is_risky(tenant, now)
             or self.budget.is_over_budget(tenant.owner, now)
-            or self.budget.expected_s(tenant) > _QUICK_S
+            or self._is_medium(tenant)
         )
 
     def _list_overlong(self, tickets: Iterable[WorkerJob], now: float) -> list[WorkerJob]:
-        """Return those of ``tickets`` that would have to wait for too much expected work. At least ``max_waiting`` jobs
-        of each owner are kept."""
+        """Return those of ``tickets`` that would have to wait for too much expected work, except for ``max_waiting``
+        jobs of each owner, and those that would hold too many threads for more than a moment each."""
         overlong: list[WorkerJob] = []
         owner_s: dict[str, float] = {}
         kept: Counter[str] = Counter()
-        lane_s = 0.0
+        lane_s, medium = 0.0, 0
         for ticket in self._order_by_owner(tickets, now):
             owner, seconds = ticket.tenant.owner, self.budget.expected_s(ticket.tenant)
             waits_s = owner_s.get(owner, 0.0) + seconds
             fits = waits_s <= _OWNER_QUEUE_S and lane_s + seconds <= _LANE_QUEUE_S
-            if not fits and kept[owner] >= self._max_waiting:
+            is_medium = self._is_medium(ticket.tenant)
+            if (not fits and kept[owner] >= self._max_waiting) or (is_medium and medium >= _MEDIUM_QUEUE):
                 overlong.append(ticket)
                 continue
+            medium += is_medium
             kept[owner] += 1
             owner_s[owner] = waits_s
             lane_s += seconds
@@ -189,11 +193,11 @@ class WorkerSchedule:
         running, places = self._running_in(ticket.lane), self._places[ticket.lane]
         if len(running) >= places:
             return False
-        own = [job for job in running if job.tenant.owner == ticket.tenant.owner]
-        if len(running) == places - 1 and own:  # keep the last place for other owners
-            if any(job.spent_s > _QUICK_S for job in own):
+        lasting = [job for job in running if job.spent_s > _QUICK_S or self._is_medium(job.tenant)]
+        if len(lasting) >= max(1, places - 1):  # keep the last place for the quick jobs of others
+            if any(job.tenant.owner == ticket.tenant.owner and job.spent_s > _QUICK_S for job in lasting):
                 return False
-            if self.budget.expected_s(ticket.tenant) > _QUICK_S and self._has_other_owner(ticket.tenant.owner, now):
+            if self._is_medium(ticket.tenant) and self._expects_quick_jobs(ticket.tenant.owner, now):
                 return False
         if not self.budget.is_risky(ticket.tenant, now):
             return True
@@ -239,17 +243,22 @@ class WorkerSchedule:
             ticket.number,
         )
 
-    def _has_other_owner(self, owner: str, now: float) -> bool:
-        """Return whether a job of another owner started recently, so that another one is to be expected."""
-        newest = reversed(self._owner_seen.items())
+    def _is_medium(self, tenant: Tenant) -> bool:
+        """Return whether the next job of ``tenant`` will probably take more than a moment."""
+        return self.budget.expected_s(tenant) > _QUICK_S
+
+    def _expects_quick_jobs(self, owner: str, now: float) -> bool:
+        """Return whether a quick job of an owner other than ``owner`` started recently, so that another is expected."""
+        newest = reversed(self._quick_owners.items())
         return any(other != owner and now - seen <= _RECENT_OWNER_S for other, seen in islice(newest, 2))
 
     def _run(self, ticket: WorkerJob, now: float) -> None:
         self._running.append(ticket)
-        self._owner_seen[ticket.tenant.owner] = now
-        self._owner_seen.move_to_end(ticket.tenant.owner)
-        if len(self._owner_seen) > _MAX_TURN_KEYS:
-            self._owner_seen.popitem(last=False)
+        if not self._is_medium(ticket.tenant):
+            self._quick_owners[ticket.tenant.owner] = now
+            self._quick_owners.move_to_end(ticket.tenant.owner)
+            if len(self._quick_owners) > _MAX_TURN_KEYS:
+                self._quick_owners.popitem(last=False)
         owner, content, reader = ticket.tenant.owner, ticket.tenant.content, ticket.tenant.reader
         turn = next(self._numbers)
         for key in ((owner,), (owner, content), (owner, content, reader)):

@@ -1,5 +1,6 @@
 """Cut pages at a high zoom into tiles, of which readers load only those that they see."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +10,15 @@ from docshare.contract.viewer import TILES
 _PIXELS_PER_POINT = 96 / 72  # at 100 %
 TILE_MARK = "@"
 """The start of the names of tiles, which no other names contain."""
+_GRID = re.compile(r"([1-9][0-9]{0,4})(w?)", re.ASCII)
 
 
 @dataclass(frozen=True)
 class ZoomTile:
-    """One tile: ``column`` and ``row``, both from 0, in the grid of a page at ``level`` percent, which is ``page_wide``
-    x ``page_tall`` pixels large at that level."""
+    """One tile: ``column`` and ``row``, both from 0, in a grid of squares of ``side`` pixels over a page of
+    ``page_wide`` x ``page_tall`` pixels."""
 
-    level: int
+    side: int
     column: int
     row: int
     page_wide: int
@@ -24,23 +26,23 @@ class ZoomTile:
 
     @property
     def name(self) -> str:
-        """The name of the tile among those of its page and level."""
-        return f"{TILE_MARK}{self.column}-{self.row}"
+        """The name of the tile among those of its page at this width."""
+        return f"{TILE_MARK}{self.side}-{self.column}-{self.row}"
 
     @property
     def offset_x(self) -> int:
         """The pixels of the page to the left of the tile."""
-        return self.column * TILES.side
+        return self.column * self.side
 
     @property
     def offset_y(self) -> int:
         """The pixels of the page above the tile."""
-        return self.row * TILES.side
+        return self.row * self.side
 
     @property
     def size(self) -> tuple[int, int]:
         """Width and height in pixels; the last tiles of a page are smaller than the others."""
-        return min(TILES.side, self.page_wide - self.offset_x), min(TILES.side, self.page_tall - self.offset_y)
+        return min(self.side, self.page_wide - self.offset_x), min(self.side, self.page_tall - self.offset_y)
 
     def describe(self) -> dict[str, Any]:
         """Return what a worker has to know to render the tile."""
@@ -56,19 +58,35 @@ ImagePart = int | ZoomTile
 """An image of a page: the whole page at a width in pixels, or one tile."""
 
 
-def find_tile(runs: Sequence[Sequence[float]], page: int, level: int, column: int, row: int) -> ZoomTile | None:
+def find_tile(runs: Sequence[Sequence[float]], page: int, grid: str, column: int, row: int) -> ZoomTile | None:
     """Return a tile of ``page``, or None if the page has no such tile.
 
-    ``runs`` are the page sizes of the document: runs of [pages, width, height] in points. tiles.js computes the same.
+    ``runs`` are the page sizes of the document: runs of [pages, width, height] in points. ``grid`` is one of the
+    levels, such as "400", or the width of the page in pixels, such as "1122w". tiles.js computes the same.
     """
-    if level not in TILES.levels:
+    size = _find_size(runs, page)
+    page_wide = _find_page_width(*size, grid)
+    if page_wide is None:
         return None
-    width, height = _find_size(runs, page)
-    longest = TILES.longest * level / TILES.levels[0]
-    scale = min(level / 100 * _PIXELS_PER_POINT, longest / max(width, height))
-    page_wide = _round(width * scale)
-    tile = ZoomTile(level, column, row, page_wide, _round(page_wide * height / width))
+    side = TILES.large if page_wide <= TILES.large else TILES.side
+    tile = ZoomTile(side, column, row, page_wide, _round(page_wide * size[1] / size[0]))
     return tile if column >= 0 <= row and min(tile.size) > 0 else None
+
+
+def _find_page_width(width: float, height: float, grid: str) -> int | None:
+    """Return the width in pixels of a page of ``width`` x ``height`` points in ``grid``; None for an unknown grid."""
+    found = _GRID.fullmatch(grid)
+    if found is None:
+        return None
+    number, is_width = int(found[1]), bool(found[2])
+    if is_width:
+        return number if number <= _measure_width(width, height, TILES.levels[-1]) else None
+    return _measure_width(width, height, number) if number in TILES.levels else None
+
+
+def _measure_width(width: float, height: float, level: int) -> int:
+    longest = TILES.longest * level / TILES.levels[0]
+    return _round(width * min(level / 100 * _PIXELS_PER_POINT, longest / max(width, height)))
 
 
 def _find_size(runs: Sequence[Sequence[float]], page: int) -> tuple[float, float]:

@@ -16,9 +16,6 @@ from docshare.server.store.tables import TABLES
 from docshare.server.store.tables.base import SequenceField
 
 _REPORT_ROWS = 1000
-_MAX_NAMED = 10
-# Within which number an address is unique, and the address.
-_ADDRESSES = {"accounts": "SELECT 0, email FROM accounts", "invites": "SELECT file_id, email FROM invites"}
 
 
 class NotCopyableError(Exception):
@@ -46,7 +43,6 @@ def copy_database(source: Store, target: Store, report: Callable[[int], None] = 
         filled = [name for name, _, _ in _list_tables() if _count(target, name)]
         if filled:
             raise NotCopyableError(f"the database is not empty: it has rows in {', '.join(filled)}")
-        _require_different_addresses(source, target)
         for name, columns, ids in _list_tables():
             sent, found = _Digest(), _Digest()
             statement = f"SELECT {', '.join(columns)} FROM {name}"  # noqa: S608 - names of the models
@@ -61,15 +57,6 @@ def copy_database(source: Store, target: Store, report: Callable[[int], None] = 
                 target.set_last_id(name, _find_highest_id(target, name), may_reuse=True)
             counts[name] = sent.rows
     return counts
-
-
-def _require_different_addresses(source: Store, target: Store) -> None:
-    """Raise NotCopyableError if ``target`` regards email addresses as equal that differ in ``source``: SQLite ignores
-    the case of ASCII letters only."""
-    for table, query in _ADDRESSES.items():
-        if equal := target.find_equal_addresses(source.fetch_all(query)):
-            named = "; ".join(equal[:_MAX_NAMED])
-            raise NotCopyableError(f"PostgreSQL regards addresses in {table} as equal; delete one of each: {named}")
 
 
 class _Digest:

@@ -236,14 +236,9 @@ class Store:
         """Return the statement that creates a table, in the dialect of the engine."""
         return text
 
-    def spell_step(self, statement: str) -> str:
-        """Return a statement of an upgrade, in the dialect of the engine."""
-        return statement
-
-    def find_equal_addresses(self, rows: Sequence[tuple[Any, ...]]) -> list[str]:  # noqa: ARG002 - as PostgreSQL's
-        """Return the email addresses that this engine regards as equal, among ``rows`` with the same number of
-        another database, as one text for each group."""
-        return []  # every engine regards those as equal that SQLite does
+    def spell_step(self, step: str | Statement) -> str:
+        """Return the statements of an upgrade, in the dialect of the engine."""
+        return step.sqlite if isinstance(step, Statement) else step
 
     def start_streams(self, tables: Sequence[str]) -> None:
         """Give the first row of each of the ``tables`` the id 2: a cursor before it is greater than 0."""

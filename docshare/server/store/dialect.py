@@ -11,7 +11,8 @@ these standard forms, which each engine spells in its own way:
 - ``JSON_REMOVE(column, '$.a.b', ...)``: a JSON column without these fields
 - ``JSON_ARRAYAGG(JSON_ARRAY(a, b) ORDER BY c)``: the rows as a JSON text
 - ``IN (JSON_NUMBERS(?))`` and ``IN (JSON_TEXTS(?))``: membership in a JSON array that is a parameter or a column
-- ``NOCASE(column)``: for sorting by characters, without regard to the case of ASCII letters
+- ``NOCASE(column)`` and ``NOCASE(?)``: for comparing and sorting by characters, without regard to the case of ASCII
+  letters
 - ``NOINDEX(column)``: the column, which SQLite must not look up in an index
 - ``FIRST JOIN``: a join whose left side SQLite must read first
 - ``FOR UPDATE OF table`` at the end: lock the rows, which the lock of all writes does on SQLite
@@ -61,7 +62,7 @@ _SQLITE_RULES: tuple[_Rule, ...] = (
         r"json_group_array(json_array(\1))",
     ),
     (re.compile(r"\bJSON_(?:NUMBERS|TEXTS)\((\?|[\w.]+)\)"), r"SELECT value FROM json_each(\1)"),
-    (re.compile(rf"\bNOCASE\({_ARGUMENT}\)"), r"\1 COLLATE NOCASE"),
+    (re.compile(r"\bNOCASE\((\?|[\w.]+)\)"), r"\1 COLLATE NOCASE"),
     (re.compile(rf"\bNOINDEX\({_ARGUMENT}\)"), r"+\1"),
     (re.compile(r"\bFIRST JOIN\b"), "CROSS JOIN"),
     (re.compile(r" FOR UPDATE OF \w+$"), ""),
@@ -92,7 +93,7 @@ _POSTGRESQL_RULES: tuple[_Rule, ...] = (
         r"SELECT value::bigint FROM jsonb_array_elements_text(\1::jsonb) t(value)",
     ),
     (re.compile(r"\bJSON_TEXTS\((\?|[\w.]+)\)"), r"SELECT value FROM jsonb_array_elements_text(\1::jsonb) t(value)"),
-    (re.compile(rf"\bNOCASE\({_ARGUMENT}\)"), r'lower(\1 COLLATE "C")'),
+    (re.compile(r"\bNOCASE\((\?|[\w.]+)\)"), r'lower(\1 COLLATE "C")'),
     (re.compile(rf"\bNOINDEX\({_ARGUMENT}\)"), r"\1"),
     (re.compile(r"\bFIRST JOIN\b"), "JOIN"),
 )
@@ -131,8 +132,14 @@ def spell_postgresql(statement: str | Statement) -> SpelledStatement:
     return SpelledStatement(_PLACE.sub(place, text.replace("%", "%%")), tuple(order))
 
 
-def spell_postgresql_step(statement: str) -> str:
-    """Return a statement of an upgrade, which is written for SQLite, for PostgreSQL."""
+def spell_postgresql_step(step: str | Statement) -> str:
+    """Return the statements of an upgrade, which is written for SQLite, for PostgreSQL."""
+    if isinstance(step, Statement):
+        return step.postgresql
+    return ";\n".join(map(_spell_postgresql_change, step.split(";\n")))
+
+
+def _spell_postgresql_change(statement: str) -> str:
     if statement.lstrip().startswith(("CREATE TABLE", "ALTER TABLE")):
         return _apply(_POSTGRESQL_DEFINITIONS, statement)
     return _FIRST_IDS.sub(

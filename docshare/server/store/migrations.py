@@ -6,7 +6,8 @@ version of docshare is upgraded with the missing steps; ``PRAGMA user_version`` 
 To change the schema: change the model; append a step to ``upgrades/`` and to ``STEPS`` that makes the same change to
 an existing database; a test compares a database upgraded by all steps with one that was created from the models. A
 step adds tables, columns and indexes; a step of a later release removes those no longer needed, so that two versions
-can run side by side during an upgrade. Steps are written for SQLite; ``spell_step`` translates their types.
+can run side by side during an upgrade. Steps are written for SQLite; ``spell_step`` translates their types. A step for
+one of the databases is a ``Statement`` whose other text is empty.
 """
 
 from collections.abc import Iterator
@@ -16,8 +17,10 @@ from peewee import SQL, Field
 
 from docshare.server.logs import LOGGER
 from docshare.server.store.database import Store
+from docshare.server.store.dialect import Statement
 from docshare.server.store.tables import STREAMS, TABLES
 from docshare.server.store.upgrades import (
+    addresses,
     beginning,
     colleagues,
     counting,
@@ -37,7 +40,7 @@ from docshare.server.store.upgrades import (
     webhooks,
 )
 
-STEPS: tuple[str, ...] = (
+STEPS: tuple[str | Statement, ...] = (
     beginning.STEP,
     sharing.STEP,
     readers.STEP,
@@ -55,6 +58,7 @@ STEPS: tuple[str, ...] = (
     restricted_keys.STEP,
     device_codes.STEP,
     reloads.STEP,
+    Statement(sqlite="", postgresql=addresses.POSTGRESQL_STEP),
 )
 
 
@@ -80,16 +84,16 @@ def upgrade(store: Store, version: int = 0) -> None:
     """Apply all steps after the first ``version`` steps, one transaction per step."""
     for number, step in enumerate(STEPS[version:], start=version + 1):
         with store.write():
-            for statement in step.split(";\n"):
+            for statement in store.spell_step(step).split(";\n"):
                 if statement.strip():
-                    store.execute(store.spell_step(statement))
+                    store.execute(statement)
             store.set_schema_version(number)
 
 
 def _create(store: Store) -> None:
     with store.write():
         for definition in list_definitions(store):
-            store.engine.execute_sql(definition)
+            store.execute(definition)
         store.start_streams(STREAMS)
         store.set_schema_version(len(STEPS))
 

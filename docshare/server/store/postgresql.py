@@ -30,7 +30,7 @@ from docshare.server.store.connection_pools import (
 from docshare.server.store.database import SERVING_LOCK, CommitUnknownError, Look, Protected, Store, database
 from docshare.server.store.dialect import Statement, spell_postgresql, spell_postgresql_step
 from docshare.server.store.key_locks import KeyLocks
-from docshare.server.store.pooled_database import PooledDatabase, replace_nul, unwrap
+from docshare.server.store.pooled_database import PooledDatabase, unwrap
 
 # Per process. The threads of the setting, those for requests that wait for other hosts, and background jobs.
 _MORE_CONNECTIONS, _MAX_CONNECTIONS = 24, 64
@@ -46,10 +46,6 @@ _TRY_SECONDS = 1.0
 _HOLD_LONGER = f"SET LOCAL idle_in_transaction_session_timeout = '{HOLD_SECONDS}s'"
 _INSTANCE_KEY = "instance"
 _ITS_ROWS = "its rows"  # what a write protects that locks rows itself
-_EQUAL_ADDRESSES = """
-SELECT string_agg(email, ', ' ORDER BY email) FROM unnest(?::bigint[], ?::text[]) t(number, email)
-GROUP BY number, email COLLATE nocase HAVING COUNT(*) > 1
-"""
 _NOCASE = "CREATE COLLATION IF NOT EXISTS nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
 
 
@@ -320,15 +316,9 @@ class PostgresqlStore(Store):
         """Return ``text`` without the clause of SQLite for tables without a hidden key."""
         return text.removesuffix(" WITHOUT ROWID")
 
-    def spell_step(self, statement: str) -> str:
-        """Return a statement of an upgrade with the types of PostgreSQL."""
-        return spell_postgresql_step(statement)
-
-    def find_equal_addresses(self, rows: Sequence[tuple[Any, ...]]) -> list[str]:
-        """Return the email addresses that are equal here, among ``rows`` with the same number, as one text for each
-        group."""
-        numbers, emails = [number for number, _ in rows], [replace_nul(email) for _, email in rows]
-        return [text for (text,) in self.fetch_all(_EQUAL_ADDRESSES, (numbers, emails))]
+    def spell_step(self, step: str | Statement) -> str:
+        """Return the statements of an upgrade with the types of PostgreSQL."""
+        return spell_postgresql_step(step)
 
     def start_streams(self, tables: Sequence[str]) -> None:
         for table in tables:

@@ -43,13 +43,13 @@ class StoredBytes:
 def decrypt_file(file: BinaryIO, data_key: bytes | None, context: bytes = b"") -> BinaryIO:
     """Return a reader of the plain bytes of ``file``, an unbuffered file, which it owns.
 
-    Raises FileNotFoundError if the file is encrypted and there is no key, because the key of a destroyed document is
-    deleted before its bytes; DamagedBytesError.
+    Raises FileNotFoundError if the document is encrypted and there is no key, because the key of a destroyed document
+    is deleted before its bytes; DamagedBytesError. The name of a derived file, ``context``, tells if it is encrypted.
     """
     try:
         if data_key is not None:
             return cast("BinaryIO", segments.SegmentReader(file, data_key, context))
-        if segments.is_encrypted(os.pread(file.fileno(), len(segments.MAGIC), 0)):
+        if not context and segments.is_encrypted(os.pread(file.fileno(), len(segments.MAGIC), 0)):
             raise FileNotFoundError("the key of these bytes was destroyed")
     except BaseException:
         file.close()

@@ -39,8 +39,9 @@ _VISIT_SCRIPT = "viewer/visit.js"  # loaded only when a reader asks what is reco
 _TILES_SCRIPT = "viewer/tiles.js"  # loaded only at a high zoom
 _SIDEBAR_SCRIPT = "viewer/sidebar/index.js"  # loaded only when a reader opens the sidebar
 _PRESENTATION_SCRIPT = "viewer/presentation.js"  # loaded only when a reader starts a presentation
-# Style sheets of every share page, sent as one.
+# Style sheets that pages need before they are painted, sent as one.
 _COMBINED_STYLES = {
+    "sheet-page.css": ("design.css", "page.css"),
     "share-page.css": ("design.css", "viewer/viewer.css", "viewer/panels.css", "viewer/pages.css"),
     "feedback.css": (
         "viewer/feedback.css",

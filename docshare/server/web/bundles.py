@@ -2,7 +2,7 @@
 
 A bundle has the name of its first module, so dynamic imports are the same in sources and bundles. Each module becomes a
 function that returns its exports. A bundle exports what its first module exports, and its modules, of which the others
-import those of the main bundle. Comments are removed, nothing else changes.
+import those of the main bundle. Comments, empty lines and indentation are removed, nothing else changes.
 
 A bundler such as esbuild would make smaller scripts, because it also shortens names. But it would have to run at every
 installation, or its output would be in the repository, where two changes of the viewer always conflict.
@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:(?:async )?function|class|const) (\w+))", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/).)*\*/[ \t]*|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
+_MARGIN = re.compile(r"^\s+", re.MULTILINE)
 _OTHER_SYNTAX = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 _BY_ADDRESS = re.compile(r"\bimport(?:\.meta|\()")
 
@@ -75,7 +76,7 @@ def _render_module(name: str, source: str, folder: str) -> str:
     """Return the module ``name`` as a function that a bundle in ``folder`` calls."""
     if any(line.count("`") % 2 for line in source.splitlines()):
         raise ValueError(f"{name} has a template of several lines, whose text could be mistaken for a comment")
-    body = _COMMENT.sub("", source)
+    body = _MARGIN.sub("", _COMMENT.sub("", source))
     if _BY_ADDRESS.search(body) and posixpath.dirname(name) != folder:
         raise ValueError(f"{name} has addresses that are not relative to the folder of its bundle")
     imports = list_imports(name, body)

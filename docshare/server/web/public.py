@@ -7,9 +7,10 @@ counted in memory, see ``gates.denied_attempts``.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
+from markupsafe import Markup
 
 from docshare.contract.problems import Problem
 from docshare.contract.viewer import TILES
@@ -44,13 +45,12 @@ blueprint = Blueprint("public", __name__)
 class PageElement:
     """One page in the HTML.
 
-    Number, size in points, whether it is part of the chunk of the plain version, whether its image is loaded at once,
-    and its text if requested.
+    Number, the HTML of its start tag and shape, whether it is part of the chunk of the plain version, whether its image
+    is loaded at once, and its text if requested.
     """
 
     number: int
-    width: float
-    height: float
+    start_tag: Markup
     in_chunk: bool
     first: bool
     words: str | None = None
@@ -106,18 +106,18 @@ def page_image(name: str, page: str, width: str) -> Response:
     return _send_page_image(link, view, resolve_page_number(view, page), int(width))
 
 
-@blueprint.get("/<name>/tiles/<page>/<level>/<column>-<row>.jpg")
-def page_tile(name: str, page: str, level: str, column: str, row: str) -> Response:
-    """Return one tile of a page as a JPEG, for a high zoom (``contract.viewer.TILES``); ``?v=`` as for ``page_image``.
+@blueprint.get("/<name>/tiles/<page>/<grid>/<column>-<row>.jpg")
+def page_tile(name: str, page: str, grid: str, column: str, row: str) -> Response:
+    """Return one tile of a page as a JPEG, of a ``grid`` of ``rules.tiles.find_tile``; ``?v=`` as for ``page_image``.
 
     Raises ``not_found`` for a tile that the page does not have; otherwise as ``page_image``.
     """
     link = require_open_link(current_runtime(), name)
     view = find_view(link)
     number = resolve_page_number(view, page)
-    if any(_TILE_NUMBER.fullmatch(value) is None for value in (level, column, row)):
+    if any(_TILE_NUMBER.fullmatch(value) is None for value in (column, row)):
         raise guessing.link_not_found()
-    tile = links.find_tile(current_runtime(), link, number, int(level), int(column), int(row))
+    tile = links.find_tile(current_runtime(), link, number, grid, int(column), int(row))
     if tile is None:
         raise guessing.link_not_found()
     return _send_page_image(link, view, number, tile)
@@ -325,6 +325,16 @@ def _list_page_elements(
         pages = range(first, last + 1)
         if chunk.total > MAX_PLACEHOLDERS:
             pages = range(max(first, chunk.first), min(last, chunk.last) + 1)
-        leaves += [PageElement(page, width, height, page in chunk, page == start, words.get(page)) for page in pages]
+        for page in pages:
+            tag = _render_start_tag(page, chunk.total, width, height, page in chunk)
+            leaves.append(PageElement(page, tag, page in chunk, page == start, words.get(page)))
         first = last + 1
     return leaves
+
+
+@lru_cache(maxsize=4096)
+def _render_start_tag(number: int, total: int, width: float, height: float, in_chunk: bool) -> Markup:
+    """Return the start of a page in the HTML. The same ones are in thousands of share pages, and the template engine
+    makes a hundred calls for each."""
+    facts = {"number": number, "total": total, "width": width, "height": height, "in_chunk": in_chunk}
+    return Markup(render_template("viewer/page_element.html", **facts))  # noqa: S704 - escaped by the template

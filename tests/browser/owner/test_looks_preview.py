@@ -37,6 +37,24 @@ def test_the_preview_follows_the_form_and_waits_for_a_correction(
         assert owner.list_origins() == {owner_server.url}
 
 
+def test_the_chosen_preset_is_marked_until_one_of_its_values_is_changed(
+    browser: Browser, owner_server: ServerProcess
+) -> None:
+    file = upload(owner_server)
+    with visitor(browser) as owner:
+        page = sign_in_to_library(owner, owner_server)
+        page.goto(f"{owner_server.url}/files/{file}/looks")
+        presets = page.get_by_role("group", name="Start from a preset")
+        pressed = presets.get_by_role("button", pressed=True)
+        expect(pressed).to_have_text(["Plain"])
+        presets.get_by_role("button", name="Warm paper").click()
+        expect(pressed).to_have_text(["Warm paper"])
+        expect(presets.get_by_text("Chosen: Warm paper.")).to_be_visible()
+        page.get_by_label("Rounded corners").fill("3")
+        expect(pressed).to_have_count(0)
+        expect(presets.get_by_text("Chosen: none; these are your own values.")).to_be_visible()
+
+
 def test_a_field_without_effect_is_hidden(browser: Browser, owner_server: ServerProcess) -> None:
     file = upload(owner_server)
     with visitor(browser, **PHONE_OPTIONS) as owner:

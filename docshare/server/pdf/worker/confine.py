@@ -23,7 +23,10 @@ LAYERS = {
     "processes": "Allow user namespaces for the account of the server (sysctl user.max_user_namespaces, AppArmor).",
     "namespaces": "Allow user namespaces for the account of the server (sysctl user.max_user_namespaces, AppArmor).",
     "root": "Allow mounts inside user namespaces for the account of the server (AppArmor, seccomp profile).",
-    "landlock": "Use Linux 5.13 or later with landlock in its list of security modules (lsm=landlock,...).",
+    "landlock": (
+        "Use Linux 5.13 or later with landlock in its list of security modules (lsm=landlock,...), and allow the system"
+        " calls landlock_* in the filter of the container or the unit."
+    ),
     "seccomp": "Use a kernel with seccomp filters on x86_64 or aarch64, and a container profile that allows them.",
     "limits": "Allow the server to lower its resource limits.",
 }

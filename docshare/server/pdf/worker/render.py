@@ -3,10 +3,12 @@
 import ctypes
 import io
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import PIL.Image
+import PIL.ImageChops
 import PIL.JpegImagePlugin
 import pypdfium2.raw as pdfium
 
@@ -25,6 +27,9 @@ _MAX_SIDE = 16_384  # JPEG allows 65,535, browsers and graphics cards much less
 # Each page is encoded while its first reader waits, on cores that also serve the other readers.
 _JPEG_QUALITY = 80
 _WHITE = 0xFFFFFFFF
+_COSTLY_S = 0.5  # processor time
+_IS_ZERO = [255] + [0] * 255
+_CONTRAST = 1.4
 
 
 def render_jpeg(document: OpenPdfDocument, number: int, width: int, mark: dict[str, Any] | None = None) -> bytes:
@@ -44,19 +49,25 @@ def render_jpeg(document: OpenPdfDocument, number: int, width: int, mark: dict[s
 def render_tile(
     document: OpenPdfDocument, number: int, tile: dict[str, Any], mark: dict[str, Any] | None = None
 ) -> bytes:
-    """Return a part of page ``number`` (1-based) as a JPEG.
+    """Return a part of page ``number`` (1-based) as a JPEG, with sharper text than ``render_jpeg``.
 
     ``tile``: the ``size`` of the part, what is to its ``left`` and above its ``top``, and the size of the whole
     ``page``, all in pixels (``ZoomTile.describe``). Otherwise as ``render_jpeg``.
     """
     with document.page(number) as page:
-        image = _draw(page, tile["size"], (tile["left"], tile["top"]), tile["page"])
+        place = tile["size"], (tile["left"], tile["top"]), tile["page"]
+        began = time.process_time()
+        image = _draw(page, *place)
+        if time.process_time() - began < _COSTLY_S:  # the second time takes as long
+            image = _sharpen_text(image, _draw(page, *place, pdfium.FPDF_LCD_TEXT))
     if mark is not None:
         image_mark.draw_tile_mark(image, tile, **mark)
     return _encode(image)
 
 
-def _draw(page: Any, size: Sequence[int], offset: tuple[int, int], whole: Sequence[int]) -> PIL.Image.Image:
+def _draw(
+    page: Any, size: Sequence[int], offset: tuple[int, int], whole: Sequence[int], flags: int = 0
+) -> PIL.Image.Image:
     """Return the part of ``page``, drawn at ``whole`` pixels, that is ``size`` pixels large, from ``offset`` on."""
     (wide, tall), (left, top) = size, offset
     # pdfium writes red, green, blue, unused; Pillow encodes directly from that buffer.
@@ -66,7 +77,7 @@ def _draw(page: Any, size: Sequence[int], offset: tuple[int, int], whole: Sequen
     if not bitmap:
         raise PdfRefused("page")
     try:
-        flags = pdfium.FPDF_ANNOT | pdfium.FPDF_REVERSE_BYTE_ORDER
+        flags |= pdfium.FPDF_ANNOT | pdfium.FPDF_REVERSE_BYTE_ORDER
         pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, wide, tall, _WHITE)
         pdfium.FPDF_RenderPageBitmap(bitmap, page, -left, -top, *whole, 0, flags)
         if page.formenv:
@@ -74,6 +85,24 @@ def _draw(page: Any, size: Sequence[int], offset: tuple[int, int], whole: Sequen
     finally:
         pdfium.FPDFBitmap_Destroy(bitmap)
     return PIL.Image.frombuffer("RGBX", (wide, tall), pixels, "raw", "RGBX", 0, 1)
+
+
+def _sharpen_text(image: PIL.Image.Image, subpixels: PIL.Image.Image) -> PIL.Image.Image:
+    """Return ``image`` with the sharper text of ``subpixels``, the same part drawn for the thirds of a pixel that LCDs
+    have; gray where everything is.
+
+    pdfium always draws text in thirds, and averages them unless told otherwise, which blurs it. The middle third is
+    sharp and in the same place. Where image and text have no color, all three colors are replaced by it, with a
+    contrast to the other thirds that makes text as sharp as that of browsers.
+    """
+    red, green, blue = image.split()[:3]
+    left, middle, right = subpixels.split()[:3]
+    middle = PIL.Image.blend(PIL.Image.blend(left, right, 0.5), middle, _CONTRAST)
+    color = PIL.ImageChops.lighter(PIL.ImageChops.difference(red, green), PIL.ImageChops.difference(green, blue))
+    if not color.getbbox():
+        return middle
+    is_gray = color.point(_IS_ZERO)
+    return PIL.Image.merge("RGB", [PIL.Image.composite(middle, one, is_gray) for one in (red, green, blue)])
 
 
 def _encode(image: PIL.Image.Image) -> bytes:

@@ -54,7 +54,7 @@ def sign_in_by_password(rt: Runtime, email: str, password: str, address: str) ->
     email = email.strip()
     found = account_rows.find_password(rt.db, email)
     stored = found[1] if found else None
-    # Count by the account where there is one: PostgreSQL finds it by spellings of the address that differ for Python.
+    # Count by the account where there is one: another one may have an address that Python lowers to the same text.
     whole = digest(f"account {found[0]}" if found else email.lower())
     is_correct = guessing.verify_password(
         rt, _ATTEMPT_LIMITS, stored or _DUMMY_HASH, password, address, here=address_key(address), whole=whole

@@ -17,9 +17,9 @@ from docshare.server.rules.gates import PASSWORD
 from docshare.server.runtime import Runtime
 from docshare.server.services.links import links, share_passwords
 from docshare.server.services.links.links import Link
-from docshare.server.services.operations import slots
 
-_SLOT_WAIT_S = 30.0
+_TURN_WAIT_S = 30.0  # of a request that cannot wait without a thread
+_BUSY_RETRY_S = 10
 _MIN_MINUTES_S = 120  # a longer wait is given in minutes
 _LINK_NAME = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 
@@ -83,16 +83,32 @@ def verify_password(
     count for the keys ``here`` and ``whole`` of ``lock``.
 
     After too many wrong passwords it raises ``rate_limited`` without checking this one, and ``unavailable`` while too
-    many are being checked. Hashing is slow, so it must not run inside a transaction.
+    many are being checked. Hashing is slow, so it must not run inside a transaction; a request that waits for its turn
+    without a thread runs again from its beginning.
     """
-    refusal = "Too many passwords are being checked now."
+    _require_no_delay(rt, lock, here, whole)
+    turns = rt.password_turns
+    key = turns.compute_key(stored, password)
+    if turns.is_verified(key, rt.clock()):
+        return True
+    with turns.hold(key, address_key(address), _TURN_WAIT_S) as is_held:
+        if is_held:
+            return _check_password(rt, lock, stored, password, here, whole, key)
+        if turns.is_verified(key, rt.clock()):
+            return True
+    raise Problem(
+        "unavailable", "Too many passwords are being checked now.", headers={"Retry-After": str(_BUSY_RETRY_S)}
+    )
+
+
+def _check_password(
+    rt: Runtime, lock: AttemptLimits, stored: str, password: str, here: str, whole: str, key: bytes
+) -> bool:
     # The lock: otherwise, all of many concurrent attempts would be checked before the first one is counted.
-    with (
-        slots.hold_slot(rt.password_slots, address_key(address), refusal, wait_s=_SLOT_WAIT_S),
-        rt.db.lock_key((lock.per_network.name, here), (lock.overall.name, whole)),
-    ):
+    with rt.db.lock_key((lock.per_network.name, here), (lock.overall.name, whole)):
         _require_no_delay(rt, lock, here, whole)
         if share_passwords.is_match(stored, password):
+            rt.password_turns.remember(key, rt.clock())
             return True
         rt.limits.hit(lock.per_network, here, lock.per_network.limit)
         rt.limits.hit(lock.overall, whole, lock.overall.limit)

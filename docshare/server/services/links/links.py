@@ -84,9 +84,9 @@ def load_page_sizes(rt: Runtime, link: Link) -> list[list[float]]:
     return runs
 
 
-def find_tile(rt: Runtime, link: Link, page: int, level: int, column: int, row: int) -> ZoomTile | None:
+def find_tile(rt: Runtime, link: Link, page: int, grid: str, column: int, row: int) -> ZoomTile | None:
     """Return a tile of ``page`` of the document of ``link``, or None if the page has no such tile."""
-    return tiles.find_tile(load_page_sizes(rt, link), page, level, column, row)
+    return tiles.find_tile(load_page_sizes(rt, link), page, grid, column, row)
 
 
 def owner_plan(rt: Runtime, link: Link) -> Plan:

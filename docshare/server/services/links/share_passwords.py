@@ -8,8 +8,8 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from docshare.server.runtime import Runtime
 
 # The minimum that is recommended for argon2id (19 MiB, two passes) takes about 50 ms. At most two run at a time, checks
-# and new passwords together, so that a few callers cannot keep all processors busy; ``guessing.verify_password``
-# decides whose check is next.
+# and new passwords together, so that a few callers cannot keep all processors busy; ``PasswordTurns`` decides whose
+# check is next.
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 _HASH_SLOTS = BoundedSemaphore(2)
 _SALT_BYTES = 16

@@ -15,7 +15,7 @@ DEFAULT_NAME = "Owner"
 class Account(Row):
     id = SequenceField()
     uuid = TextField(unique=True)
-    email = NocaseField(unique=True)
+    email = NocaseField()
     name = TextField()
     plan = IntegerField()
     created_at = IntegerField()
@@ -24,6 +24,7 @@ class Account(Row):
 
     class Meta:
         table_name = "accounts"
+        indexes = (SQL("CREATE UNIQUE INDEX accounts_address ON accounts (NOCASE(email))"),)
 
 
 class ApiKey(Row):
@@ -69,6 +70,8 @@ SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at, k.scopes, k.file_id,
 FROM api_keys k JOIN accounts a ON a.id = k.account_id
 WHERE k.digest = ? AND k.revoked_at IS NULL AND a.disabled_at IS NULL
 """
+_SELECT_ID_BY_EMAIL = "SELECT id FROM accounts WHERE NOCASE(email) = NOCASE(?)"
+_SELECT_PASSWORD = "SELECT id, password_hash FROM accounts WHERE NOCASE(email) = NOCASE(?) AND disabled_at IS NULL"  # noqa: S105 - no password
 _ACCOUNT = "SELECT id, uuid, email, name, plan, created_at FROM accounts WHERE id = ?"
 
 
@@ -106,7 +109,10 @@ def find_name(store: Store, account_id: int | None) -> tuple[str, str] | None:
 
 def find_by_email(store: Store, email: str) -> Account | None:
     """Return the account of ``email``, in either case, or None."""
-    account: Account | None = Account.select().where(Account.email == email).first(store.engine)
+    found = store.fetch_one(_SELECT_ID_BY_EMAIL, (email,))
+    if found is None:
+        return None
+    account: Account | None = Account.select().where(Account.id == found[0]).first(store.engine)
     return account
 
 
@@ -155,7 +161,7 @@ def delete(store: Store, account_id: int) -> None:
 def find_password(store: Store, email: str) -> tuple[int, str | None] | None:
     """Return the id of the account of ``email`` and the hash of its password; None if there is no such account, or if
     it is disabled."""
-    found = store.fetch_one("SELECT id, password_hash FROM accounts WHERE email = ? AND disabled_at IS NULL", (email,))
+    found = store.fetch_one(_SELECT_PASSWORD, (email,))
     return (found[0], found[1]) if found else None
 
 

@@ -27,7 +27,11 @@ class SequenceField(AutoField):
 
 
 class NocaseField(TextField):
-    """A text that is compared and unique without regard to case: of ASCII letters in SQLite, of all in PostgreSQL."""
+    """A text that is compared without regard to the case of ASCII letters.
+
+    Statements and indexes spell it ``NOCASE(column)``: the collation of the column in PostgreSQL, by which earlier
+    releases compared, ignores the case of all letters.
+    """
 
     def ddl(self, ctx: Context) -> NodeList:
         """Return the definition of the column."""

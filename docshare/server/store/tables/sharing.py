@@ -46,7 +46,7 @@ class Invite(Row):
 
     class Meta:
         table_name = "invites"
-        indexes = ((("file", "email"), True),)
+        indexes = (SQL("CREATE UNIQUE INDEX invites_address ON invites (file_id, NOCASE(email))"),)
 
 
 class Asset(Row):
@@ -122,6 +122,7 @@ _SELECT_VARIANT = (
     "WHERE v.file_id = ?"
 )
 _SELECT_INVITE = f"SELECT {', '.join(InviteRow._fields)} FROM invites WHERE file_id = ?"  # noqa: S608 - as above
+_SELECT_INVITE_OF_ADDRESS = f"{_SELECT_INVITE} AND NOCASE(email) = NOCASE(?)"
 _STORE_VARIANT_WARNING = (
     "UPDATE variants SET download_warning = ? WHERE id = ? AND overrides = ? AND download_warning IS DISTINCT FROM ? "
     "AND EXISTS (SELECT 1 FROM files WHERE id = ? AND content_version = ? AND settings = ?)"
@@ -214,7 +215,7 @@ def list_invites(store: Store, file_id: int) -> list[InviteRow]:
 
 def find_invite(store: Store, file_id: int, email: str) -> InviteRow | None:
     """Return the invite of ``email``, in either case, to a file, or None."""
-    found = store.fetch_one(f"{_SELECT_INVITE} AND email = ?", (file_id, email))
+    found = store.fetch_one(_SELECT_INVITE_OF_ADDRESS, (file_id, email))
     return InviteRow._make(found) if found else None
 
 
@@ -233,12 +234,7 @@ def count_invites(store: Store, file_id: int) -> int:
 def insert_invite(store: Store, file_id: int, row: InviteRow) -> None:
     """Insert an invite that was not viewed yet."""
     Invite.insert(
-        uuid=row.uuid,
-        short_id=row.short_id,
-        file=file_id,
-        email=row.email,
-        name=row.name,
-        created_at=row.created_at,
+        uuid=row.uuid, short_id=row.short_id, file=file_id, email=row.email, name=row.name, created_at=row.created_at
     ).execute(store.engine)
 
 

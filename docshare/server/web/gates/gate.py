@@ -6,6 +6,7 @@ from flask import Blueprint, Response, make_response, redirect, request
 
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
+from docshare.server.http import parking
 from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.runtime import Runtime
@@ -59,7 +60,8 @@ def back(name: str) -> Response:
 def _enter(name: str, find: Callable[[Runtime, str], Link], *, embed: bool) -> Response:
     link = None
     try:
-        _count_request()
+        if not parking.has_waited():
+            _count_request()
         if embed and not csrf.is_from_same_site():
             return _reject_sandboxed(name, find(current_runtime(), name))
         csrf.require_same_site()

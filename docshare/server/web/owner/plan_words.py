@@ -32,7 +32,7 @@ _INCLUDED_FEATURES = {
         "and sounds, and reports by day, page, country and device."
     ),
     Plan.PRO: (
-        "All of Basic, and page ranges, email gates and forms, watermarks, link names, links for single recipients, "
+        "All of Basic, and page ranges, email gates and forms, watermarks, link names, personal links, "
         "invitations, replacing content, and reports on single readers."
     ),
 }

@@ -1,8 +1,9 @@
-"""File sizes and ages as text."""
+"""File sizes, ages and times of the API as text."""
 
 from docshare.contract.plans import DAY, GB, MB
 from docshare.contract.rounding import round_half_up
-from docshare.report.words import format_date, format_plural
+from docshare.contract.wire import parse_instant
+from docshare.report.words import format_date, format_date_time, format_plural
 
 _KB = 1024
 _SIZES = ((_KB, "KB"), (MB, "MB"), (GB, "GB"))
@@ -18,6 +19,16 @@ def format_size(count: int) -> str:
         ((count / unit, name) for unit, name in _SIZES if round_half_up(count / unit) < _KB), (count / GB, "GB")
     )
     return f"{round_half_up(max(shown, 1.0), 1 if round_half_up(shown, 1) < 10 else 0):g} {name}"
+
+
+def format_day_of(instant: str) -> str:
+    """Return ``3 Nov 2026`` for an instant of the API."""
+    return format_date(parse_instant(instant) or 0)
+
+
+def format_moment(instant: str) -> str:
+    """Return ``3 Nov 2026, 14:02`` for an instant of the API."""
+    return format_date_time(parse_instant(instant) or 0)
 
 
 def format_age(then: int, now: int) -> str:

@@ -10,6 +10,7 @@ from docshare.server.services.files import assets, settings
 from docshare.server.web.owner.file.file_page import file_path, find_owned_file, render_file_page, required_tier
 from docshare.server.web.owner.frame import SignedInOwner, message_url, owner_form, owner_page, redirect_with_message
 
+_FORMAT_LABELS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "audio/mpeg": "MP3"}
 _KIND_LABELS = {"logo": "Logo", "background": "Background", "hotspot-audio": "Sound for hotspots"}
 # Viewer settings that using an image changes in addition to its id: a visible background has the type 'image'.
 _VIEWER_SETTINGS_BY_KIND = {"logo": {}, "background": {"type": "image"}}
@@ -37,6 +38,7 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
         assets=rows,
         kinds=kinds,
         names=_KIND_LABELS,
+        formats=_FORMAT_LABELS,
         used=used,
         uses=_VIEWER_SETTINGS_BY_KIND,
     )

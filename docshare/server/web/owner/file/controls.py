@@ -195,11 +195,9 @@ def _build_plain_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
 
 
 def _build_viewer_mode_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
-    choices = tuple((word, words.option_label(word)) for word in viewer.VIEWER_MODES)
-    return _build_field(
-        row.name,
-        _build_control(row.name, "select", file[row.name], choices=choices, default=format_value(row.default)),
-    )
+    choices = tuple((word, words.option_label(word, row.name)) for word in viewer.VIEWER_MODES)
+    default = words.option_label(format_value(row.default))
+    return _build_field(row.name, _build_control(row.name, "select", file[row.name], choices=choices, default=default))
 
 
 def _build_password_field(row: Setting, file: Mapping[str, Any]) -> SettingField:
@@ -279,7 +277,7 @@ _FIELD_BUILDERS: dict[str, Callable[[Setting, Mapping[str, Any]], SettingField]]
 def _build_viewer_field(name: str, row: ViewerField, stored: Any, images: Sequence[Choice]) -> SettingField:
     value = row.default if stored is None else stored
     default = (
-        words.option_label(format_value(row.default))
+        words.option_label(format_value(row.default), name)
         if not isinstance(row.default, bool)
         else "on"
         if row.default
@@ -289,7 +287,7 @@ def _build_viewer_field(name: str, row: ViewerField, stored: Any, images: Sequen
     kind = draw.get(row.kind, "url" if row.kind == "url" else "text")
     if row.kind == "color" and row.default is not None:
         kind, value = "color", str(value).lower()  # browsers submit lower case, which must not count as a change
-    control = _build_control(name, kind, value, default=default, choices=_list_choices(row, stored, images))
+    control = _build_control(name, kind, value, default=default, choices=_list_choices(name, row, stored, images))
     if kind == "number":
         control = replace(control, low=row.low, high=row.high, step="any" if row.kind == "number" else "1")
     if row.kind == "label":
@@ -297,11 +295,11 @@ def _build_viewer_field(name: str, row: ViewerField, stored: Any, images: Sequen
     return replace(_build_field(name, control), shows_default=stored is not None and stored != row.default)
 
 
-def _list_choices(row: ViewerField, stored: Any, images: Sequence[Choice]) -> tuple[Choice, ...]:
-    none = ("", "none")
+def _list_choices(name: str, row: ViewerField, stored: Any, images: Sequence[Choice]) -> tuple[Choice, ...]:
+    none = ("", "None")
     if row.kind == "asset":
         # Keep a stored value among the choices; otherwise the form could not leave it unchanged.
-        gone = [(stored, "a deleted image")] if stored and stored not in dict(images) else []
+        gone = [(stored, "A deleted image")] if stored and stored not in dict(images) else []
         return (none, *images, *gone)
-    chosen = tuple((word, words.option_label(word)) for word in row.words)
+    chosen = tuple((word, words.option_label(word, name)) for word in row.words)
     return (none, *chosen) if row.kind == "word" and row.default is None else chosen

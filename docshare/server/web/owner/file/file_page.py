@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import Response, request
 
@@ -18,6 +18,21 @@ from docshare.server.web.owner import wording
 from docshare.server.web.owner.frame import SignedInOwner, render_owner_page
 
 _LIVE_STATE = "live"
+
+
+class StateWords(NamedTuple):
+    """The ``name`` of a state of a link for people, and the ``note`` above the pages of its file."""
+
+    name: str
+    note: str
+
+
+_STATE_WORDS = {
+    _LIVE_STATE: StateWords("Live", ""),
+    "expired": StateWords("Expired", "This link has expired."),
+    "burned": StateWords("Used up", "This link has been used up."),
+    "frozen": StateWords("On hold", "This link is on hold."),
+}
 TABS = (
     ("overview", "", "Overview"),
     ("settings", "/settings", "Settings"),
@@ -72,7 +87,16 @@ def render_file_page(
 ) -> Response:
     """Render the page ``tab`` of ``owned``; with a ``problem``, as the response to a rejected form."""
     status = 200 if problem is None else problem.status
-    frame = {"owned": owned, "tab": tab, "tabs": TABS, "problem": problem, "size": wording.format_size}
+    frame = {
+        "owned": owned,
+        "state_words": _STATE_WORDS[owned.state],
+        "tab": tab,
+        "tabs": TABS,
+        "problem": problem,
+        "size": wording.format_size,
+        "day": wording.format_day_of,
+        "moment": wording.format_moment,
+    }
     return render_owner_page(owner, f"file/{tab}.html", "files", status, **frame, **facts)
 
 

@@ -122,7 +122,7 @@ def restore(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
 def redact(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
     """Erase the label permanently, if that was confirmed. Raises ``not_found``, ``bad_request``."""
     owned = find_owned_file(owner, name)
-    require_confirmation("redact", read_form())
+    require_confirmation("erase", read_form())
     variants.redact(current_runtime(), owner.caller, owned.row.uuid, variant)
     return redirect_with_message(_links_path(owned), "The label was erased. The link keeps working.")
 

@@ -8,7 +8,7 @@ import base64
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, jsonify, request
@@ -63,6 +63,15 @@ CONDITIONS: Mapping[str, Condition] = {
 """Field -> its condition. The script of the page hides the others; without it, all are visible."""
 
 blueprint = Blueprint("owner_file_looks", __name__)
+
+
+class PresetButton(NamedTuple):
+    """A preset: the ``values`` that it gives to controls, and whether the form ``is_chosen``: has them all."""
+
+    key: str
+    label: str
+    values: Mapping[str, str]
+    is_chosen: bool
 
 
 @blueprint.get("/files/<name>/looks")
@@ -164,7 +173,7 @@ def _sign_draft(owner: SignedInOwner, encoded: str) -> str:
 
 def _build_form(owner: SignedInOwner, owned: OwnedFile) -> tuple[Section, ...]:
     rows = assets.list_assets(current_runtime(), owner.caller, owned.row.uuid)
-    images = [(row.uuid, f"the uploaded {row.kind}") for row in rows if row.mime_type.startswith("image/")]
+    images = [(row.uuid, f"The uploaded {row.kind}") for row in rows if row.mime_type.startswith("image/")]
     return controls.build_looks_form(owned.file, owner.caller.plan, images)
 
 
@@ -177,6 +186,17 @@ def _list_preset_values(form: tuple[Section, ...], preset: settings.LooksPreset)
     locked = {field.name for field in _list_fields(form) if field.is_locked}
     values = settings.expand_preset(preset)
     return {name: controls.format_value(value) for name, value in values.items() if name not in locked}
+
+
+def _list_presets(form: tuple[Section, ...]) -> list[PresetButton]:
+    """Return the presets that change a control of ``form``, with whether the form has their values."""
+    now = controls.list_control_values(form)
+    values = {row.key: _list_preset_values(form, row) for row in settings.PRESETS}
+    return [
+        PresetButton(row.key, row.label, values[row.key], values[row.key].items() <= now.items())
+        for row in settings.PRESETS
+        if values[row.key]
+    ]
 
 
 def _read_preset(form: tuple[Section, ...], key: str) -> dict[str, str]:
@@ -229,7 +249,7 @@ def _render_page(
         shown=json.dumps(controls.list_control_values(form) if shown is None else shown),
         above=owner.caller.plan < Plan.PRO,
         conditions=CONDITIONS,
-        presets=[(row.key, row.label, _list_preset_values(form, row)) for row in settings.PRESETS],
+        presets=_list_presets(form),
         preview=_preview_url(owner, owned, body or {}) if owned.state in ("live", "frozen") else None,
         is_draft=bool(body),
         warnings=settings.list_contrast_warnings(appearance.viewer_settings) if appearance else [],

@@ -35,9 +35,9 @@ _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "designToolUpdatesEnabled": ("The design tool may publish new versions", ""),
     "detachDesignToolDesign": ("Detach from its design", "Permanent: the design tool can publish no more versions."),
     "viewerSettings.background.type": ("Kind", ""),
-    "viewerSettings.background.color": ("Color", "Behind the pages, for the kind 'solid'."),
-    "viewerSettings.background.preset": ("Gradient", "For the kind 'gradient'."),
-    "viewerSettings.background.assetId": ("Image", "For the kind 'image'."),
+    "viewerSettings.background.color": ("Color", "Behind the pages."),
+    "viewerSettings.background.preset": ("Gradient", "If the kind is a gradient."),
+    "viewerSettings.background.assetId": ("Image", "If the kind is an image."),
     "viewerSettings.background.fit": ("Image fit", ""),
     "viewerSettings.background.blur": ("Image blur", "0 to 20."),
     "viewerSettings.background.dim": ("Image dimming", "0 to 80 percent."),
@@ -88,10 +88,20 @@ BLOCK_LABELS = {
 """Headings of the blocks of ``viewerSettings``."""
 
 _OPTION_LABELS = {
-    "tl": "top left", "tr": "top right", "bl": "bottom left", "br": "bottom right",
-    "s": "small", "m": "medium", "l": "large", "xl": "very large",
-    "email": "email address", "phone": "phone number",
+    "tl": "Top left", "tr": "Top right", "bl": "Bottom left", "br": "Bottom right", "bar": "Bar at the bottom",
+    "s": "Small", "m": "Medium", "l": "Large", "xl": "Very large",
+    "email": "Email address", "phone": "Phone number",
+    "viewerMode.standard": "Standard: pages below each other", "viewerMode.flipbook": "Flipbook: pages that turn",
+    "viewerMode.swipe": "Swipe: one page at a time", "viewerMode.magazine": "Magazine: two pages side by side",
+    "viewerSettings.background.type.solid": "One color",
+    "viewerSettings.background.fit.cover": "Fill the window",
+    "viewerSettings.background.fit.contain": "Show the whole image",
+    "viewerSettings.flip.layout.adaptive": "As many pages as fit", "viewerSettings.flip.layout.single": "One page",
+    "viewerSettings.flip.layout.double": "Two pages",
+    "viewerSettings.brand.toolbarTheme.auto": "As in the reader's system",
+    "viewerSettings.cta.style.solid": "Filled", "viewerSettings.cta.style.outline": "Outlined",
 }  # fmt: skip
+"""Wire value, or name of the setting and wire value -> label. Any other value is capitalized."""
 
 
 def control_label(name: str) -> str:
@@ -104,9 +114,9 @@ def control_help(name: str) -> str:
     return _LABELS_AND_HELP.get(name, ("", ""))[1]
 
 
-def option_label(word: str) -> str:
-    """Return the label of the wire value ``word`` in a list of choices."""
-    return _OPTION_LABELS.get(word, word)
+def option_label(word: str, name: str = "") -> str:
+    """Return the label of the wire value ``word`` in the choices of the setting ``name``."""
+    return _OPTION_LABELS.get(f"{name}.{word}") or _OPTION_LABELS.get(word) or word.capitalize()
 
 
 def spell_out(name: str) -> str:

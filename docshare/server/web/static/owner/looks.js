@@ -25,6 +25,19 @@ function showFields() {
   }
 }
 
+/** Mark the preset whose values the form has. */
+function showPreset() {
+  const hasValue = ([name, value]) => (control(name).type === "checkbox" ? control(name).checked === Boolean(value) : control(name).value === value);
+  let chosen = "none; these are your own values";
+  for (const button of form.querySelectorAll("[data-values]")) {
+    const isChosen = Object.entries(JSON.parse(button.dataset.values)).every(hasValue);
+    button.setAttribute("aria-pressed", String(isChosen));
+    if (isChosen) chosen = button.textContent;
+  }
+  const now = form.querySelector("[data-preset-now]");
+  if (now) now.textContent = `Chosen: ${chosen}.`;
+}
+
 /** Show the errors beside their controls, as the server does. @param {Record<string, string>} errors  by id */
 function showErrors(errors) {
   for (const words of form.querySelectorAll(".field-error")) words.remove();
@@ -157,6 +170,7 @@ const preview = panel && new Preview(panel);
 /** A field was changed, by hand or by this script. @param {boolean} [isTyping] */
 function update(isTyping = false) {
   showFields();
+  showPreset();
   if (isTyping) preview?.refreshSoon();
   else preview?.refresh();
 }
@@ -184,7 +198,7 @@ for (const button of form.querySelectorAll("[data-values]")) {
  * @param {string} assetId
  */
 function useImage(kind, assetId) {
-  const label = `the uploaded ${kind}`;
+  const label = `The uploaded ${kind}`;
   for (const name of ["viewerSettings.logo.assetId", "viewerSettings.background.assetId"]) {
     const select = control(name);
     const known = [...select.options].find((option) => option.text === label);

@@ -5,7 +5,8 @@
  * @property {string} base  base URL of page images and texts, such as "/aB3dE5fG7hJ9"
  * @property {string} version  identifies the content and the part of it that is shown
  * @property {[number, number, number][]} sizes  runs of [pages, width, height] in points
- * @property {{side: number, levels: number[], longest: number}} tiles  the grid of tiles, all in pixels; levels in percent
+ * @property {{side: number, large: number, levels: number[], longest: number}} tiles  the grids of tiles, in pixels; levels
+ *   in percent
  * @property {number} start  page to open, from 1
  * @property {string} token  signed view token; empty in the owner's preview, which is not measured
  * @property {string} beaconUrl

@@ -145,7 +145,10 @@ export class Find {
       this.rows.push(row);
       this.list.append(make("li", {}, row));
     }
-    this.list.hidden = this.rows.length === 0;
+    const isHidden = this.rows.length === 0;
+    if (this.list.hidden === isHidden) return;
+    this.list.hidden = isHidden;
+    this.mode.onResize?.(); // on a phone, the list makes the space above the pages larger (panels.css)
   }
 
   showState() {

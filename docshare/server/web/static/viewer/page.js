@@ -66,7 +66,7 @@ export class PageView {
   /** @param {AbortSignal} signal */
   async loadImage(signal) {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
-      if (await this.imageArrives(signal)) return;
+      if (await this.imageArrives(signal)) return this.source.waitForFirstPaint(this.image);
       const error = signal.aborted ? null : await this.source.whyNoImage(this.number, signal);
       if (signal.aborted) return;
       if (error && (error.unrenderable || error.outdated || attempt === TRIES)) {

@@ -1,9 +1,8 @@
 /** Decides which pages are sharper with tiles than with their images, and loads tiles for them. */
 
 import { WIDTHS } from "./source.js";
-import { PIXELS_PER_POINT } from "./zoom.js";
 
-const ALIKE = 0.004; // a level this close to the size of the page needs no scaling
+const SMALLEST = 320; // CSS pixels: the text of a smaller page is not read
 
 export class Sharpness {
   /**
@@ -26,16 +25,15 @@ export class Sharpness {
   }
 
   /**
-   * Whether a page is larger than its images, or has a level of exactly its size: text is visibly blurred even where an
-   * image of 800 pixels is scaled to 793. Only a reader who chose a percentage expects that; fitted pages load less.
+   * Whether a page is larger than its images, or has tiles of exactly its size: text is visibly blurred even where an
+   * image of 800 pixels is scaled to 793. Readers who save data see that only if they have chosen a percentage.
    *
    * @param {import("./page.js").PageView} view
    */
-  needsTiles({ width, size }) {
-    const pixels = width * window.devicePixelRatio;
-    if (pixels > WIDTHS[1]) return true;
-    const percent = (100 * pixels) / size.w / PIXELS_PER_POINT;
-    return this.zoom.mode === "percent" && this.source.facts.tiles.levels.some((level) => Math.abs(level / percent - 1) < ALIKE);
+  needsTiles({ width }) {
+    if (width * window.devicePixelRatio > WIDTHS[1]) return true;
+    const isSaving = this.zoom.mode !== "percent" && navigator.connection?.saveData;
+    return this.zoom.isUsual && width >= SMALLEST && !isSaving;
   }
 
   async load(mode) {
@@ -43,7 +41,7 @@ export class Sharpness {
     this.isLoading = true;
     try {
       const { Tiles } = await import("./tiles.js");
-      this.tiles = new Tiles(this.source);
+      this.tiles = new Tiles(this.source, this.zoom);
       this.update(mode);
     } catch (error) {
       console.debug("tiles are not available", error);

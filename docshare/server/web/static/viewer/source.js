@@ -72,6 +72,17 @@ export class Source {
   }
 
   /**
+   * Wait until the first image is painted: the browser decodes it before that, and other requests would delay it.
+   *
+   * @param {HTMLImageElement} image  has loaded
+   */
+  async waitForFirstPaint(image) {
+    if (this.images.limit > 1) return;
+    await image.decode().catch(() => {});
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  }
+
+  /**
    * @param {number} page
    * @param {number} width  one of WIDTHS
    */
@@ -81,7 +92,7 @@ export class Source {
 
   /**
    * @param {number} page
-   * @param {string} path  of the tile: "level/column-row"
+   * @param {string} path  of the tile: "grid/column-row"
    */
   tileUrl(page, path) {
     return `${this.facts.base}/tiles/${page}/${path}.jpg?v=${this.facts.version}`;

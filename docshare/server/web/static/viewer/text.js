@@ -3,6 +3,7 @@
 import { make } from "./dom.js";
 
 const FAMILY = '"Liberation Sans", Arial, Helvetica, sans-serif'; // as .page-text in pages.css
+const FONT_SIZE = 32; // pixels, likewise; larger than the smallest font size that readers set in their browser
 const pen = document.createElement("canvas").getContext("2d");
 pen.font = `100px ${FAMILY}`;
 
@@ -30,7 +31,8 @@ export function makeTextLayer(text, size) {
 }
 
 /**
- * Position a span at its box. Lengths are percentages and multiples of --unit, so zooming does not change them.
+ * Position a span at its box. Lengths are percentages and multiples of --unit, so zooming does not change them. All text
+ * has one font size and is scaled, because browsers enlarge text that is smaller than the reader's smallest font size.
  *
  * @param {HTMLElement} span
  * @param {import("./pagetext.js").Box} box
@@ -49,8 +51,10 @@ function fit(span, box, size) {
   const style = span.style;
   style.left = `${(box.x + (right ? box.w : 0)) * 100}%`;
   style.top = `${(box.y + (lower ? box.h : 0)) * 100}%`;
-  style.fontSize = `calc(var(--unit) * ${height.toFixed(3)}px)`;
-  style.transform = `${turn}translateX(calc(var(--unit) * ${(-lead).toFixed(3)}px)) scaleX(${stretch.toFixed(4)})`;
+  const move = `translateX(calc(var(--unit) * ${(-lead).toFixed(3)}px))`;
+  const scale = height / FONT_SIZE;
+  const [across, down] = [scale * stretch, scale].map((factor) => `calc(var(--unit) * ${factor.toFixed(5)})`);
+  style.transform = `${turn}${move} scale(${across}, ${down})`;
 }
 
 /**

@@ -1,6 +1,9 @@
 /**
- * Tiles over the visible pages at a high zoom: squares of a grid that is fixed for each level, of which only those in the
- * window are loaded. The image of the whole page stays below them, so a page is first blurred, then sharp.
+ * Tiles over the visible pages: squares of a grid over the page, of which only those in the window are loaded. The image
+ * of the whole page stays below them, so a page is first blurred, then sharp.
+ *
+ * A page of a usual size has tiles of exactly that size, which the browser does not scale. While two fingers zoom, the
+ * size can be any, so tiles of the next of a few levels are scaled down; the server has rendered these more often.
  */
 
 import { make } from "./dom.js";
@@ -12,15 +15,20 @@ const SETTLED = 150; // ms without movement before tiles are requested
 const AT_ONCE = 3;
 const NEARLY = 0.97; // a level that is this much smaller than the page is not visibly blurred
 const ALIKE = 0.004; // relative difference of sizes up to which the tiles are shown pixel for pixel
+const ROUNDING = 0.002; // CSS pixels
 
 /** @typedef {import("./page.js").PageView} PageView */
-/** @typedef {{level: number, wide: number, tall: number}} Grid  pixels of the page at that level */
+/** @typedef {{name: string, side: number, wide: number, tall: number}} Grid  sides of a tile and of the page in pixels */
 /** @typedef {{left: number, top: number, right: number, bottom: number}} Area  columns and rows, without the last */
 
 export class Tiles {
-  /** @param {import("./source.js").Source} source */
-  constructor(source) {
+  /**
+   * @param {import("./source.js").Source} source
+   * @param {import("./zoom.js").Zoom} zoom
+   */
+  constructor(source, zoom) {
     this.source = source;
+    this.zoom = zoom;
     this.queue = new Queue(AT_ONCE, (distance) => distance);
     /** @type {Map<PageView, Layer>} */
     this.layers = new Map();
@@ -52,7 +60,7 @@ export class Tiles {
   /** @param {PageView} view */
   load(view) {
     if (view.gone) return;
-    if (!this.layers.has(view)) this.layers.set(view, new Layer(view, this.source, this.queue));
+    if (!this.layers.has(view)) this.layers.set(view, new Layer(view, this.source, this.zoom, this.queue));
     this.layers.get(view).load();
   }
 }
@@ -62,11 +70,13 @@ class Layer {
   /**
    * @param {PageView} view
    * @param {import("./source.js").Source} source
+   * @param {import("./zoom.js").Zoom} zoom
    * @param {Queue} queue
    */
-  constructor(view, source, queue) {
+  constructor(view, source, zoom, queue) {
     this.view = view;
     this.source = source;
+    this.zoom = zoom;
     this.queue = queue;
     this.element = make("div", { class: "page-tiles", "aria-hidden": "true" });
     /** Requested tiles by path, with the function that cancels the request. @type {Map<string, Tile>} */
@@ -74,11 +84,13 @@ class Layer {
     view.image.after(this.element);
   }
 
-  /** @returns {Grid} of the smallest level that is sharp, or of the largest */
+  /** @returns {Grid} of exactly the size of the page, or of the smallest level that is sharp, or of the largest */
   chooseGrid() {
-    const needed = this.view.width * window.devicePixelRatio * NEARLY;
-    const grids = this.source.facts.tiles.levels.map((level) => this.makeGrid(level));
-    return grids.find(({ wide }) => wide >= needed) ?? grids.at(-1);
+    const needed = this.view.width * window.devicePixelRatio;
+    const grids = this.source.facts.tiles.levels.map((level) => this.makeLevel(level));
+    const exact = Math.round(needed);
+    if (this.zoom.isUsual && exact <= grids.at(-1).wide) return this.makeGrid(`${exact}w`, exact);
+    return grids.find(({ wide }) => wide >= needed * NEARLY) ?? grids.at(-1);
   }
 
   /**
@@ -87,35 +99,46 @@ class Layer {
    * @param {number} level
    * @returns {Grid}
    */
-  makeGrid(level) {
+  makeLevel(level) {
     const { levels, longest } = this.source.facts.tiles;
     const { w, h } = this.view.size;
     const scale = Math.min((level / 100) * PIXELS_PER_POINT, (longest * level) / levels[0] / Math.max(w, h));
-    const wide = Math.max(1, Math.floor(w * scale + 0.5));
-    return { level, wide, tall: Math.max(1, Math.floor((wide * h) / w + 0.5)) };
+    return this.makeGrid(String(level), Math.max(1, Math.floor(w * scale + 0.5)));
   }
 
   /**
-   * Show tiles pixel for pixel where their level has the size of the page but for a fraction of a pixel: scaling by that
-   * fraction would blur them. The size is relative to the page, so that they follow it when the zoom changes.
+   * @param {string} name
+   * @param {number} wide
+   * @returns {Grid}
+   */
+  makeGrid(name, wide) {
+    const { side, large } = this.source.facts.tiles;
+    const { w, h } = this.view.size;
+    return { name, side: wide <= large ? large : side, wide, tall: Math.max(1, Math.floor((wide * h) / w + 0.5)) };
+  }
+
+  /**
+   * Show tiles pixel for pixel where their grid has the size of the page but for a fraction of a pixel: scaling by that
+   * fraction, or moving by a part of a pixel, would blur them.
    *
    * @param {Grid} grid
    */
-  fit({ wide, tall }) {
-    const { w, h } = this.view.size;
-    const width = this.view.width * window.devicePixelRatio;
-    const [across, down] = [wide / width, (tall * w) / (width * h)];
-    const isExact = Math.max(Math.abs(across - 1), Math.abs(down - 1)) < ALIKE;
-    this.element.style.width = `${isExact ? 100 * across : 100}%`;
-    this.element.style.height = `${isExact ? 100 * down : 100}%`;
+  fit({ wide }) {
+    const density = window.devicePixelRatio;
+    const fit = wide / (this.view.width * density);
+    const isExact = Math.abs(fit - 1) < ALIKE;
+    const place = this.view.element.getBoundingClientRect();
+    const align = (start) => `${isExact ? (Math.round(start * density) - start * density) / density : 0}px`;
+    this.element.style.setProperty("--fit", String(isExact ? fit : 1));
+    this.element.style.left = align(place.left);
+    this.element.style.top = align(place.top);
   }
 
   /**
    * @param {Grid} grid
    * @returns {Area} the tiles in the window
    */
-  visibleArea({ wide, tall }) {
-    const { side } = this.source.facts.tiles;
+  visibleArea({ side, wide, tall }) {
     const { left, top, width, height } = this.view.element.getBoundingClientRect();
     const { clientWidth, clientHeight } = document.documentElement;
     const scale = [wide / width / side, tall / height / side];
@@ -153,9 +176,9 @@ class Layer {
    * @param {number} distance  from the middle of the window, in tiles
    */
   request(grid, column, row, distance) {
-    const path = `${grid.level}/${column}-${row}`;
+    const path = `${grid.name}/${column}-${row}`;
     if (this.tiles.has(path)) return;
-    const tile = new Tile(grid, column, row, this.source.facts.tiles.side);
+    const tile = new Tile(grid, column, row, this.view.size);
     this.tiles.set(path, tile);
     tile.cancel = this.queue.add(distance, async (signal) => {
       const address = { src: this.source.tileUrl(this.view.number, path) };
@@ -168,12 +191,12 @@ class Layer {
     this.element.append(tile.image);
     tile.isShown = true;
     const tiles = [...this.tiles.values()];
-    if (tiles.every(({ isShown, grid }) => isShown || grid.level !== tile.grid.level)) this.dropOtherLevels(tile.grid);
+    if (tiles.every(({ isShown, grid }) => isShown || grid.name !== tile.grid.name)) this.dropOtherGrids(tile.grid);
   }
 
-  /** Remove the tiles of other levels, which this level covers now. @param {Grid} grid */
-  dropOtherLevels({ level }) {
-    for (const [path, { grid }] of this.tiles) if (grid.level !== level) this.dropTile(path);
+  /** Remove the tiles of other grids, which this grid covers now. @param {Grid} grid */
+  dropOtherGrids({ name }) {
+    for (const [path, { grid }] of this.tiles) if (grid.name !== name) this.dropTile(path);
   }
 
   /** Cancel the requests for tiles that have left the window. */
@@ -189,9 +212,9 @@ class Layer {
    * @param {Grid} grid
    * @param {Area} area
    */
-  dropDistant({ level }, area) {
+  dropDistant({ name }, area) {
     for (const [path, tile] of this.tiles) {
-      if (tile.grid.level === level ? !isWithin(tile, area, 1) : !tile.isShown) this.dropTile(path);
+      if (tile.grid.name === name ? !isWithin(tile, area, 1) : !tile.isShown) this.dropTile(path);
     }
   }
 
@@ -214,22 +237,24 @@ class Tile {
    * @param {Grid} grid
    * @param {number} column
    * @param {number} row
-   * @param {number} side
+   * @param {import("./sizes.js").Size} size  of the page, in points
    */
-  constructor(grid, column, row, side) {
+  constructor(grid, column, row, size) {
     this.grid = grid;
     this.column = column;
     this.row = row;
     this.isShown = false;
     this.cancel = () => {};
     this.image = make("img", { class: "page-tile", alt: "", draggable: "false" });
-    const put = (property, pixels, whole) => {
-      this.image.style[property] = `${(100 * pixels) / whole}%`;
+    // Relative to the page, so that they follow it when the zoom changes. Browsers round such lengths down.
+    const put = (property, pixels) => {
+      this.image.style[property] = `calc(var(--unit) * var(--fit) * ${(pixels * size.w) / grid.wide}px + ${ROUNDING}px)`;
     };
-    put("left", column * side, grid.wide);
-    put("top", row * side, grid.tall);
-    put("width", Math.min(side, grid.wide - column * side), grid.wide);
-    put("height", Math.min(side, grid.tall - row * side), grid.tall);
+    const { side } = grid;
+    put("left", column * side);
+    put("top", row * side);
+    put("width", Math.min(side, grid.wide - column * side));
+    put("height", Math.min(side, grid.tall - row * side));
   }
 }
 

@@ -78,6 +78,11 @@ export class Zoom {
     return (this.scale(size, room) / PIXELS_PER_POINT) * 100;
   }
 
+  /** Whether others have pages of this size too: they are fitted to the window, or at one of the steps. */
+  get isUsual() {
+    return this.mode !== "percent" || STEPS.includes(this.percent);
+  }
+
   /** @param {string} mode  any but "percent" */
   fit(mode) {
     this.mode = /** @type {Mode} */ (mode);

@@ -131,10 +131,11 @@ export class Mode {
 
   onResize() {
     const before = this.clientWidth;
+    const { above } = this.space;
     const room = this.room.height;
     const hold = this.hold(this.clientWidth / 2, this.bar + 1);
     this.measure();
-    if (before !== this.clientWidth || (room !== this.room.height && this.zoom.mode === "page")) {
+    if (before !== this.clientWidth || above !== this.space.above || (room !== this.room.height && this.zoom.mode === "page")) {
       this.layOut();
       hold(this.clientWidth / 2, this.bar + 1);
     }

@@ -1,0 +1,85 @@
+"""Let a request wait without a thread. Standard library only.
+
+Threads that wait cannot answer anybody else, so a few dozen requests that wait for something scarce would stop the
+server. The code that needs it raises ``RequestParked`` instead of waiting: no response is sent, and the listener runs
+the request again, from its beginning, after ``ParkableRequest.resume``. The code before the wait runs twice.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+
+class RequestParked(BaseException):
+    """The current request waits. This is not an ``Exception``, so nothing between the wait and the listener handles
+    it as a failure."""
+
+
+class Claim(Protocol):
+    """Something scarce that a request waits for or holds."""
+
+    def end(self) -> None:
+        """Withdraw or release it. May be called twice."""
+
+
+class ParkableRequest:
+    """A request that can wait without a thread. ``restart`` makes a worker run it, from any thread; ``claim`` is what
+    it waits for or holds, None before its first wait."""
+
+    def __init__(self, restart: Callable[[], None]) -> None:
+        self.claim: Claim | None = None
+        self._restart = restart
+        self._lock = threading.Lock()
+        self._is_parked = False
+        self._is_resumed = False
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Make this the current request for the duration of the block, and end its claim afterwards. If the block
+        raises ``RequestParked``, the claim remains and the request is parked."""
+        token = _CURRENT.set(self)
+        try:
+            yield
+            self.end_claim()
+        except RequestParked:
+            self._park()
+        finally:
+            _CURRENT.reset(token)
+
+    def end_claim(self) -> None:
+        """Withdraw or release what the request waits for or holds."""
+        if self.claim is not None:
+            self.claim.end()
+
+    def resume(self) -> None:
+        """Run the request again, now or as soon as it is parked. From any thread."""
+        with self._lock:
+            if self._is_parked:
+                self._is_parked = False
+                self._restart()
+            else:
+                self._is_resumed = True
+
+    def _park(self) -> None:
+        with self._lock:
+            if self._is_resumed:
+                self._is_resumed = False
+                self._restart()
+            else:
+                self._is_parked = True
+
+
+_CURRENT: ContextVar[ParkableRequest | None] = ContextVar("parkable_request", default=None)
+
+
+def current_request() -> ParkableRequest | None:
+    """Return the request of this thread if it can wait without a thread, which requires the bundled listener."""
+    return _CURRENT.get()
+
+
+def has_waited() -> bool:
+    """Return whether the current request runs again, after it has waited."""
+    request = _CURRENT.get()
+    return request is not None and request.claim is not None
