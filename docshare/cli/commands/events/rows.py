@@ -84,7 +84,7 @@ def _build_activity_spec() -> Spec:
 
 
 def _render_live_line(row: Mapping[str, Any], now: int, *, several: bool) -> str:
-    """``14:02:11  view  deck.pdf  DE  3 pages  1m 42s  #2``."""
+    """Return a row as a line: ``14:02:11  view  deck.pdf  DE  3 pages  1m 42s  #2``."""
     spent = row.get("timeMs")
     kind = str(row.get("type", ""))
     return _join_parts(

@@ -57,7 +57,7 @@ _FIELDS = (
 
 
 def describe_state(variant: Row) -> str:
-    """Return the words for what is unusual about a variant."""
+    """Return in words why the link of a variant does not show pages as usual; empty if it does."""
     words = {"revoked": "revoked", "redacted": "redacted", "pageRangeEmpty": "no pages shown"}
     return ", ".join(word for key, word in words.items() if variant.get(key))
 

@@ -58,8 +58,10 @@ def invite(rt: Runtime, email: str, name: str, plan: Plan) -> Invitation:
 
 
 def invite_colleague(rt: Runtime, caller: Caller, email: str, name: str, plan: Plan) -> Invitation:
-    """Do what ``invite`` does for the owner of the instance. Raises also ``forbidden`` for anybody else, and
-    ``rate_limited``."""
+    """Invite as ``invite`` does, on behalf of the owner of the instance.
+
+    Raises ``forbidden`` for any other caller, ``rate_limited``, and what ``invite`` raises.
+    """
     accounts.require_instance_owner(rt, caller)
     _require_allowance(rt, INVITATIONS_PER_ACCOUNT, caller.uuid, "There were too many invitations.")
     return invite(rt, email, name, plan)
@@ -68,8 +70,8 @@ def invite_colleague(rt: Runtime, caller: Caller, email: str, name: str, plan: P
 def request_reset(rt: Runtime, email: str, address: str) -> None:
     """Mail a link to choose a new password to the account of ``email``, if there is one.
 
-    The result and the time are the same without an account, and when the account has got three such mails within an
-    hour. Raises ``not_found`` if no mail server is configured, ``rate_limited`` for the network ``address``.
+    Send at most three such mails an hour. Neither the result nor the time reveals whether a mail was sent. Raises
+    ``not_found`` if no mail server is configured, ``rate_limited`` for the network ``address``.
     """
     if not rt.mailer.is_configured:
         raise Problem("not_found", "This server cannot send mail.", hint="Ask its operator for a sign-in link.")

@@ -30,9 +30,9 @@ def delete_now(rt: Runtime, blobs: Sequence[str]) -> None:
 
 
 def delete_remembered(rt: Runtime) -> int:
-    """Delete the bytes that could not be deleted with their rows; return how many. Nothing during a backup.
+    """Delete the bytes that could not be deleted with their rows; return how many. During a backup, delete nothing.
 
-    Raises OSError and StorageUnreachableError; the rest is due again.
+    Raises OSError and StorageUnreachableError; the next run deletes the bytes that are left.
     """
     if is_locked(rt.blobs.backup_lock):
         return 0
@@ -44,8 +44,8 @@ def delete_remembered(rt: Runtime) -> int:
 
 
 def delete_orphans(rt: Runtime) -> int:
-    """Delete the bytes without a row that crashes left in a store of several instances, if they are older than a day;
-    return how many. It stops when a backup begins. An instance with its own store does this at its start."""
+    """Delete the bytes without a row, older than a day, that crashes left in a store which several instances share;
+    return how many. Stop when a backup begins. An instance with its own store does this at its start."""
     if not rt.blobs.is_shared or is_locked(rt.blobs.backup_lock):
         return 0
     before = rt.clock() - ORPHAN_AGE_MS

@@ -22,10 +22,10 @@ def owner_tenant(file: SharedFile) -> Tenant:
 
 
 def text_slot_key(rt: Runtime, file: SharedFile, address: str) -> str | CostlyOwner:
-    """Return the key by which a reader at ``address`` shares ``Runtime.text_slots`` for the text of ``file``.
+    """Return the key of a reader at ``address`` among ``Runtime.text_slots``, to load the text of ``file``.
 
-    That is the reader's network, or the owner of a costly document: readers of those from many networks together must
-    leave slots to the readers of others.
+    That is the reader's network. For a costly document it is the owner, so that readers of such documents leave slots
+    to others even if they come from many networks.
     """
     tenant = reader_tenant(file, address)
     return CostlyOwner(tenant.owner) if rt.engine.is_costly(tenant) else address_key(address)

@@ -78,11 +78,10 @@ def exchange(rt: Runtime, login: DeviceRow) -> TokenPair | None:
 
 
 def find_by_user_code(rt: Runtime, caller: Caller, typed: str, address: str) -> tuple[str, DeviceRow]:
-    """Return the code that the caller ``typed``, in any case and with or without separators, as the terminal shows it,
-    and its undecided login.
+    """Return the code that the caller ``typed``, as the terminal shows it, and its undecided login.
 
-    Raises ``not_found`` for an unknown, expired or used code, ``rate_limited`` after too many of them from the account
-    or from the network ``address``.
+    Case and separators of ``typed`` do not matter. Raises ``not_found`` for an unknown, expired or used code,
+    ``rate_limited`` after too many of them from the account or from the network ``address``.
     """
     counters = ((WRONG_CODES_PER_ACCOUNT, caller.uuid), (WRONG_CODES_PER_NETWORK, address_key(address)))
     for policy, key in counters:

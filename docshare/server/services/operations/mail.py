@@ -1,7 +1,7 @@
 """Write mails to the outbox, in the transaction of the change they report; a job sends them.
 
-Without a mail server they stay in the outbox for the operator to read, and so do those to an owner without a real
-address, until one is set. A request never waits for a mail server.
+Mails stay in the outbox, where the operator can read them, until a mail server is configured and the owner has set a
+real address. A request never waits for a mail server.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """The readership of all active files of an account over a range of days.
 
-It has the sessions that were counted and have ended, as the report of a file; readers are counted for each file,
-because the keys of readers differ between files.
+Like the report of a file, it covers the sessions that were counted and have ended. A reader of two files counts twice,
+because a reader has another key for each file.
 """
 
 from dataclasses import dataclass
