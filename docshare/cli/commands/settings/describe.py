@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.settings.declarations import ROWS, VIEWER
@@ -10,7 +10,6 @@ from docshare.cli.commands.settings.stored import (
     MASK,
     Difference,
     flatten_viewer,
-    list_values,
 )
 from docshare.cli.terminal.cells import format_cell
 from docshare.cli.terminal.text import format_local_time, format_relative_time
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
 
-def describe_setting(context: "Context", key: str, value: Any) -> str:
+def _describe_setting(context: "Context", key: str, value: Any) -> str:
     """Return a setting in a few words: ``slug "q3"``, ``expires 2026-12-01 09:00 (10 days)``, ``no view limit``."""
     if key in ("deleteAt", "neverExpire"):
         return _describe_expiry(context, None if key == "neverExpire" else value)
@@ -47,9 +46,9 @@ def _describe_expiry(context: "Context", value: Any) -> str:
     return f"expires {format_local_time(millis)}{words}"
 
 
-def describe_body(context: "Context", body: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> list[str]:
-    """Describe every setting of ``body``; for ``viewerSettings``, only what differs from the File ``before``."""
-    return [describe_setting(context, key, value) for key, value in list_values(body, before)] or ["no changes"]
+def describe_values(context: "Context", values: Sequence[tuple[str, Any]]) -> list[str]:
+    """Describe each of ``values``, which come from ``list_values``."""
+    return [_describe_setting(context, key, value) for key, value in values] or ["no changes"]
 
 
 def describe_difference(context: "Context", change: Difference) -> str:

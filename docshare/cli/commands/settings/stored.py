@@ -127,7 +127,7 @@ def normalize_value(name: str, value: Any) -> Any:
     return value if name == "deleteAt" and parsed is not None else parsed
 
 
-def list_values(body: Mapping[str, Any], before: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
+def list_values(body: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> list[tuple[str, Any]]:
     """Return the settings in ``body`` by key, with the values that the server stores; None for "unset".
 
     Of ``viewerSettings``, only what differs from the File ``before``; ``viewerSettings`` itself if nothing is set.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.settings.changes import SettingChanges, find_needed_plans
 from docshare.cli.commands.settings.declarations import VIEWER
-from docshare.cli.commands.settings.describe import describe_body, describe_difference
+from docshare.cli.commands.settings.describe import describe_difference, describe_values
 from docshare.cli.commands.settings.rows import MESSAGES, WRITE_SPEC, SettingsPrinter
 from docshare.cli.commands.settings.stored import (
     Difference,
@@ -14,6 +14,7 @@ from docshare.cli.commands.settings.stored import (
     describe_mismatches,
     describe_prompt_change,
     find_differences,
+    list_values,
     mask,
 )
 from docshare.cli.framework import bulk
@@ -88,12 +89,13 @@ class SettingsWriter:
         if prompt:
             self._ctx.note(prompt)
         changed = [] if before is None else find_differences(before, body)
+        values = list_values(body, before)
         shown = after or before or {}
         row: dict[str, Any] = {"uuid": shown.get("uuid", file), "sent": mask(body)}
         row |= {"changed": _format_differences(changed)} if self._options.diff else {}
         row |= {"warnings": warnings} if warnings else {}
         row |= {} if after is None else {**_build_address(after, body), "file": after}
-        return row | {"name": shown.get("shortId", file), MESSAGES: self._describe(body, before, changed)}
+        return row | {"name": shown.get("shortId", file), MESSAGES: self._describe(changed, values)}
 
     def _prepare(self, file: str) -> tuple[Row | None, Row]:
         """Return the current File, if it is needed, and the body to send."""
@@ -116,14 +118,14 @@ class SettingsWriter:
             self.mismatches += 1
             return None
 
-    def _describe(self, body: Row, before: Row | None, changed: list[Difference]) -> list[str]:
+    def _describe(self, changed: list[Difference], values: list[tuple[str, Any]]) -> list[str]:
         """Return the text for people on stdout; on a pipe, print the differences on stderr."""
         lines = [describe_difference(self._ctx, change) for change in changed]
         if self._options.diff:
             self._note(lines)
             return lines or ["no changes"]
         self._note([words for change, words in zip(changed, lines, strict=True) if change.key not in SETTINGS])
-        return describe_body(self._ctx, body, before)
+        return describe_values(self._ctx, values)
 
     def _note(self, lines: list[str]) -> None:
         if not self._ctx.stdout_tty:

@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.settings.changes import find_needed_plans
-from docshare.cli.commands.settings.describe import describe_body, format_set_command
+from docshare.cli.commands.settings.describe import describe_values, format_set_command
 from docshare.cli.commands.settings.gather import gather
 from docshare.cli.commands.settings.options import UploadSettings
-from docshare.cli.commands.settings.stored import describe_ineffective_domains, mask
+from docshare.cli.commands.settings.stored import describe_ineffective_domains, list_values, mask
 from docshare.cli.commands.settings.write import add_hint
 from docshare.cli.framework.arguments import base_of
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
@@ -65,8 +65,10 @@ class NewSettings:
         first = {key: self._body[key] for key in _FIRST_KEYS if key in self._body}
         rest = {key: value for key, value in self._body.items() if key not in first}
         expiry = {key: value for key, value in first.items() if key != "password"} or {"neverExpire": True}
-        words = describe_body(context, {**expiry, "password": self._body.get("password", "")})
-        return [*words, "settings: " + ", ".join(describe_body(context, rest))] if rest else words
+        values = list_values({**expiry, "password": self._body.get("password", "")})
+        others = list_values(rest)
+        words = describe_values(context, values)
+        return [*words, "settings: " + ", ".join(describe_values(context, others))] if rest else words
 
     def require_plan(self, client: "Client") -> None:
         """Raise Stop (6) before the upload if the account's plan is too low."""
