@@ -207,27 +207,18 @@ def feed_row(stream: str, row: FeedRow) -> dict[str, Any]:
 
 
 def _view_row(row: FeedRow) -> dict[str, Any]:
-    ident, uuid, name, read_at, country, pages_viewed, time_ms = row
-    keys = {
-        "id": ident,
-        "fileUuid": uuid,
-        "fileName": name,
-        "readAt": format_optional_instant(read_at),
-        "country": country,
-    }
-    return drop_none({**keys, "pagesViewed": pages_viewed, "timeMs": time_ms, "type": "view"})
+    *read, pages_viewed, time_ms = row
+    return _reading_row(read, pagesViewed=pages_viewed, timeMs=time_ms, type="view")
 
 
 def _download_row(row: FeedRow) -> dict[str, Any]:
-    ident, uuid, name, read_at, country = row
-    keys = {
-        "id": ident,
-        "fileUuid": uuid,
-        "fileName": name,
-        "readAt": format_optional_instant(read_at),
-        "country": country,
-    }
-    return drop_none({**keys, "type": "download"})
+    return _reading_row(row, type="download")
+
+
+def _reading_row(read: Sequence[Any], **facts: Any) -> dict[str, Any]:
+    ident, uuid, name, read_at, country = read
+    keys = {"id": ident, "fileUuid": uuid, "fileName": name, "readAt": format_optional_instant(read_at)}
+    return drop_none({**keys, "country": country, **facts})
 
 
 def _gate_row(row: FeedRow) -> dict[str, Any]:
