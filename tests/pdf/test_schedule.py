@@ -163,13 +163,60 @@ def test_the_last_worker_is_not_for_an_owner_with_a_slow_job() -> None:
 @pytest.mark.parametrize("owners", [["mal", "mal"], ["mal", "mallory"]], ids=["one owner", "two owners"])
 def test_medium_pages_do_not_take_the_last_worker_while_owners_of_quick_pages_are_active(owners: list[str]) -> None:
     schedule = make_schedule()
-    schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
-    schedule.remove(start_all(schedule)[0])
+    schedule.budget.charge(make_tenant("ann"), 0.05, 0.0)
     for owner in owners:
         schedule.budget.charge(make_tenant(owner), 0.2, 0.0)
         schedule.enqueue(JobLane.PAGES, make_tenant(owner))
     assert len(start_all(schedule, 50.0)) == 1
     assert len(start_all(schedule, 100.0)) == 1  # the last quick page is more than a minute old
+
+
+def test_a_new_document_does_not_withhold_a_worker_from_medium_pages() -> None:
+    """Before its first page is drawn, nobody knows that it is slow."""
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("bob"), 0.12, 0.0)
+    schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
+    spend_time(start_all(schedule), 5.0)
+    schedule.enqueue(JobLane.PAGES, make_tenant("bob"))
+    assert list_owners(start_all(schedule, 6.0)) == ["bob"]
+
+
+def test_a_slow_job_is_preempted_if_it_withholds_a_worker_from_medium_pages() -> None:
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("ann"), 0.05, 0.0)
+    schedule.budget.charge(make_tenant("bob"), 0.12, 0.0)
+    schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
+    running = start_all(schedule)
+    spend_time(running, 0.2)
+    schedule.enqueue(JobLane.PAGES, make_tenant("bob"))
+    assert start_all(schedule, 1.0) == []
+    assert schedule.preempt(1.0) is None
+    spend_time(running, 0.4)
+    assert schedule.preempt(1.0) is running[0]
+
+
+def test_a_document_that_is_expected_to_be_slow_does_not_withhold_a_worker_within_the_budget() -> None:
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("ann"), 0.05, 0.0)
+    schedule.budget.charge(make_tenant("mal"), 5.0, 0.0, stalled=True)
+    schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
+    assert list_owners(start_all(schedule)) == ["mal"]
+    for _ in range(240):
+        schedule.budget.charge(make_tenant("bob"), 0.12, 0.0)
+    schedule.enqueue(JobLane.PAGES, make_tenant("bob"))
+    assert list_owners(start_all(schedule, 1.0)) == ["bob"]
+
+
+def test_an_owner_of_medium_pages_over_the_budget_leaves_the_last_worker_to_owners_of_quick_pages() -> None:
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("ann"), 0.05, 0.0)
+    schedule.budget.charge(make_tenant("mal"), 5.0, 0.0, stalled=True)
+    schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
+    start_all(schedule)
+    for _ in range(260):
+        schedule.budget.charge(make_tenant("mallory"), 0.12, 0.0)
+    schedule.enqueue(JobLane.PAGES, make_tenant("mallory"))
+    assert start_all(schedule, 1.0) == []
 
 
 def test_owners_of_medium_pages_share_all_workers() -> None:

@@ -6,9 +6,11 @@ same bytes again keeps the record.
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
+from itertools import islice
 
 WINDOW_S = 600.0
 OWNER_BUDGET_S = 30.0  # jobs of an owner above it run last and are rejected first
+QUICK_JOB_S = 0.1  # most jobs take less; one that takes longer lasts
 SLOW_JOB_S = 1.0  # a job that takes longer is slow
 OWNER_SLOW_LIMIT_S = 10.0  # spent on slow jobs; above it, new documents of the owner are expected to be slow
 OWNER_LIMITED_S = 60.0  # spent on slow jobs; above it, every job of the owner gets the short limit
@@ -16,6 +18,7 @@ CONTENT_SLOW_S = 2.0
 SHORT_LIMIT_S = 2.0
 RESTART_S = 0.5  # charged to a job whose worker must be replaced
 _UNKNOWN_JOB_S = 0.05  # expected of the first job of an owner; most pages take less
+_RECENT_OWNER_S = 60.0
 _RECENT_SHARE = 0.3  # of the newest job in the running average of its document
 _BUCKET_S = 10.0
 _MAX_KEYS = 10_000
@@ -107,6 +110,7 @@ class ProcessorBudget:
         self._stalled_owners = SpendingWindow()
         self._stalled_contents = SpendingWindow()
         self._quick = SpendingWindow()
+        self._quick_owners: OrderedDict[str, float] = OrderedDict()  # when the last quick job of each owner ended
 
     def charge(self, tenant: Tenant, seconds: float, now: float, *, stalled: bool = False, proves: bool = True) -> None:
         """Charge ``tenant`` for a job that took ``seconds`` of processor time.
@@ -125,6 +129,11 @@ class ProcessorBudget:
             self._slow_contents.add(tenant.content, seconds, now)
         elif proves:
             self._quick.add(tenant.content, 1.0, now)
+        if not stalled and seconds <= QUICK_JOB_S:
+            self._quick_owners[tenant.owner] = now
+            self._quick_owners.move_to_end(tenant.owner)
+            if len(self._quick_owners) > _MAX_KEYS:
+                self._quick_owners.popitem(last=False)
 
     def is_proven(self, tenant: Tenant, now: float) -> bool:
         """Return whether an earlier job on the document was quick."""
@@ -153,6 +162,15 @@ class ProcessorBudget:
         the document, or on other documents of the owner."""
         average = self._content_averages.get(tenant.content) or self._owner_averages.get(tenant.owner)
         return average or _UNKNOWN_JOB_S
+
+    def is_lasting(self, tenant: Tenant) -> bool:
+        """Return whether the next job of ``tenant`` will probably take more than a moment."""
+        return self.expected_s(tenant) > QUICK_JOB_S
+
+    def expects_quick_jobs(self, owner: str, now: float) -> bool:
+        """Return whether an owner other than ``owner`` had a quick job recently, so that another one is expected."""
+        newest = reversed(self._quick_owners.items())
+        return any(other != owner and now - seen <= _RECENT_OWNER_S for other, seen in islice(newest, 2))
 
     def limit_s(self, tenant: Tenant, most_s: float, now: float, *, is_contended: bool = False) -> float:
         """Return the limit in processor seconds for the next job of ``tenant``.

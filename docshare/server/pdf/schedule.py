@@ -10,19 +10,17 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from itertools import count, islice
+from itertools import count
 
-from docshare.server.pdf.budget import SLOW_JOB_S, ProcessorBudget, Tenant
+from docshare.server.pdf.budget import QUICK_JOB_S, SLOW_JOB_S, ProcessorBudget, Tenant
 
 _MAX_TURN_KEYS = 1_000
-_QUICK_S = 0.1  # most jobs take less; the longest that may hold every place while owners of quick jobs are active
 _SLOW_S = 0.5
 _UNPROVEN_LIMIT_S = 0.3
 _UNPROVEN_SHARE = 4  # multiplies max_waiting for unknown documents, whose jobs are stopped early when others wait
-_RECENT_OWNER_S = 60.0
 _OWNER_QUEUE_S = 4.0  # expected processor time of the waiting jobs of one owner
 _LANE_QUEUE_S = 8.0  # and of all owners
-_MEDIUM_QUEUE = 12  # jobs of all owners that take more than a moment; each holds one of the server's 28 threads
+_LASTING_QUEUE = 12  # jobs of all owners that take more than a moment; each holds one of the server's 28 threads
 
 JobRank = tuple[bool, bool, int, bool, int, int, int]
 
@@ -61,7 +59,6 @@ class WorkerSchedule:
         self._waiting: list[WorkerJob] = []
         self._running: list[WorkerJob] = []
         self._numbers = count(1)
-        self._quick_owners: OrderedDict[str, float] = OrderedDict()  # when the last quick job of each owner started
         self._turns: OrderedDict[tuple[str, ...], int] = OrderedDict()  # the number of the last turn of each key
 
     def enqueue(self, lane: JobLane, tenant: Tenant) -> WorkerJob:
@@ -84,7 +81,7 @@ class WorkerSchedule:
             if ready:
                 ticket = min(ready, key=lambda each: self._rank(each, now))
                 self._waiting.remove(ticket)
-                self._run(ticket, now)
+                self._run(ticket)
                 return ticket
         return None
 
@@ -93,7 +90,7 @@ class WorkerSchedule:
         if not self.has_spare(lane, now) or self.budget.is_risky(tenant, now):
             return None
         ticket = WorkerJob(lane, tenant, next(self._numbers))
-        self._run(ticket, now)
+        self._run(ticket)
         return ticket
 
     def has_spare(self, lane: JobLane, now: float) -> bool:
@@ -110,7 +107,7 @@ class WorkerSchedule:
         In each lane, at most ``max_waiting`` jobs can wait that are expected to be slow or whose owner has a slow job
         running. If no running job of a full lane is quick, at most four times as many jobs on unknown documents can
         wait. Of all others, as many can wait as will probably take ``_OWNER_QUEUE_S`` of one owner and
-        ``_LANE_QUEUE_S`` of all, and ``_MEDIUM_QUEUE`` of those that take more than a moment. The first job of each
+        ``_LANE_QUEUE_S`` of all, and ``_LASTING_QUEUE`` of those that take more than a moment. The first job of each
         owner is kept before the second of any.
         """
         rejected = []
@@ -133,7 +130,7 @@ class WorkerSchedule:
         return (
             self.budget.is_risky(tenant, now)
             or self.budget.is_over_budget(tenant.owner, now)
-            or self._is_medium(tenant)
+            or self.budget.is_lasting(tenant)
         )
 
     def _list_overlong(self, tickets: Iterable[WorkerJob], now: float) -> list[WorkerJob]:
@@ -142,16 +139,16 @@ class WorkerSchedule:
         overlong: list[WorkerJob] = []
         owner_s: dict[str, float] = {}
         kept: Counter[str] = Counter()
-        lane_s, medium = 0.0, 0
+        lane_s, lasting = 0.0, 0
         for ticket in self._order_by_owner(tickets, now):
             owner, seconds = ticket.tenant.owner, self.budget.expected_s(ticket.tenant)
             waits_s = owner_s.get(owner, 0.0) + seconds
             fits = waits_s <= _OWNER_QUEUE_S and lane_s + seconds <= _LANE_QUEUE_S
-            is_medium = self._is_medium(ticket.tenant)
-            if (not fits and kept[owner] >= self._max_waiting) or (is_medium and medium >= _MEDIUM_QUEUE):
+            is_lasting = self.budget.is_lasting(ticket.tenant)
+            if (not fits and kept[owner] >= self._max_waiting) or (is_lasting and lasting >= _LASTING_QUEUE):
                 overlong.append(ticket)
                 continue
-            medium += is_medium
+            lasting += is_lasting
             kept[owner] += 1
             owner_s[owner] = waits_s
             lane_s += seconds
@@ -167,15 +164,21 @@ class WorkerSchedule:
     def preempt(self, now: float) -> WorkerJob | None:
         """Return a running job to stop, or None.
 
-        A job is stopped if all places of its lane hold slow jobs and another owner waits there with a job that is not
-        expected to be slow. The owner with the most jobs and processor time loses a place.
+        A job is stopped if another owner waits with a job that is not expected to be slow, and only slow jobs are in
+        its way: they hold all places of the lane, or all but the one that is kept for quick jobs. The owner with the
+        most jobs and processor time loses a place.
         """
         for lane, places in self._places.items():
             running = self._running_in(lane)
-            if len(running) < places or any(t.is_preempted or not self._may_stop(t, now) for t in running):
+            blocking = running if len(running) >= places else self._list_lasting(lane)
+            if any(job.is_preempted or not self._may_stop(job, now) for job in blocking):
                 continue
-            waiting = [t for t in self._waiting if t.lane is lane and not self.budget.is_risky(t.tenant, now)]
-            others = [job for job in running if any(t.tenant.owner != job.tenant.owner for t in waiting)]
+            waiting = [
+                t
+                for t in self._waiting
+                if t.lane is lane and not self.budget.is_risky(t.tenant, now) and not self._has_capacity(t, now)
+            ]
+            others = [job for job in blocking if any(t.tenant.owner != job.tenant.owner for t in waiting)]
             if others:
                 victim = max(others, key=lambda job: (self._weight(job, running, now), job.number))
                 victim.is_preempted = True
@@ -193,15 +196,34 @@ class WorkerSchedule:
         running, places = self._running_in(ticket.lane), self._places[ticket.lane]
         if len(running) >= places:
             return False
-        lasting = [job for job in running if job.spent_s > _QUICK_S or self._is_medium(job.tenant)]
-        if len(lasting) >= max(1, places - 1):  # keep the last place for the quick jobs of others
-            if any(job.tenant.owner == ticket.tenant.owner and job.spent_s > _QUICK_S for job in lasting):
-                return False
-            if self._is_medium(ticket.tenant) and self._expects_quick_jobs(ticket.tenant.owner, now):
-                return False
+        if self._is_place_withheld(ticket, now):
+            return False
         if not self.budget.is_risky(ticket.tenant, now):
             return True
         return sum(self.budget.is_risky(job.tenant, now) for job in running) < max(1, places - 1)
+
+    def _is_place_withheld(self, ticket: WorkerJob, now: float) -> bool:
+        """Return whether the last place must stay free for quick jobs of other owners.
+
+        Only an owner over its budget also waits for a job that is expected to be slow: otherwise, an attacker could
+        make the owner of a document with lasting pages wait.
+        """
+        lasting = self._list_lasting(ticket.lane)
+        others = max(1, self._places[ticket.lane] - 1)
+        if len(lasting) >= others and any(
+            job.tenant.owner == ticket.tenant.owner and job.spent_s > QUICK_JOB_S for job in lasting
+        ):
+            return True
+        if not self.budget.is_lasting(ticket.tenant) or not self.budget.expects_quick_jobs(ticket.tenant.owner, now):
+            return False
+        if not self.budget.is_over_budget(ticket.tenant.owner, now):
+            lasting = [job for job in lasting if not self.budget.is_risky(job.tenant, now)]
+        return len(lasting) >= others
+
+    def _list_lasting(self, lane: JobLane) -> list[WorkerJob]:
+        """Return the running jobs of ``lane`` that take, or will probably take, more than a moment."""
+        running = self._running_in(lane)
+        return [job for job in running if job.spent_s > QUICK_JOB_S or self.budget.is_lasting(job.tenant)]
 
     def _is_its_turn(self, ticket: WorkerJob, others: Iterable[WorkerJob]) -> bool:
         """Return whether ``ticket`` can run now. An owner, or a document, that already runs a job must wait while
@@ -243,22 +265,8 @@ class WorkerSchedule:
             ticket.number,
         )
 
-    def _is_medium(self, tenant: Tenant) -> bool:
-        """Return whether the next job of ``tenant`` will probably take more than a moment."""
-        return self.budget.expected_s(tenant) > _QUICK_S
-
-    def _expects_quick_jobs(self, owner: str, now: float) -> bool:
-        """Return whether a quick job of an owner other than ``owner`` started recently, so that another is expected."""
-        newest = reversed(self._quick_owners.items())
-        return any(other != owner and now - seen <= _RECENT_OWNER_S for other, seen in islice(newest, 2))
-
-    def _run(self, ticket: WorkerJob, now: float) -> None:
+    def _run(self, ticket: WorkerJob) -> None:
         self._running.append(ticket)
-        if not self._is_medium(ticket.tenant):
-            self._quick_owners[ticket.tenant.owner] = now
-            self._quick_owners.move_to_end(ticket.tenant.owner)
-            if len(self._quick_owners) > _MAX_TURN_KEYS:
-                self._quick_owners.popitem(last=False)
         owner, content, reader = ticket.tenant.owner, ticket.tenant.content, ticket.tenant.reader
         turn = next(self._numbers)
         for key in ((owner,), (owner, content), (owner, content, reader)):
