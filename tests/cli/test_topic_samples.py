@@ -70,6 +70,19 @@ def test_systemd_accepts_the_template_unit_as_an_instance(tmp_path: Path) -> Non
     assert (done.returncode, [line for line in done.stderr.splitlines() if "docshare@" in line]) == (0, [])
 
 
+def test_a_shell_reads_the_settings_of_a_cluster_as_the_service_does(tmp_path: Path) -> None:
+    """An operator reads the file for ``docshare admin``; ``&`` in an address would end a command of the shell."""
+    lines = topics.load("cluster").partition("/etc/docshare.env with mode")[2].splitlines()
+    written = [line.strip() for line in lines if re.match(r"    DOCSHARE_(?!METRICS)\w+=", line)]
+    assert len(written) == 4
+    settings = tmp_path / "docshare.env"
+    settings.write_text("\n".join(written))
+    script = ["sh", "-c", f"set -a; . {settings}; set +a; env"]
+    done = subprocess.run(script, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, timeout=60)
+    read = {line for line in done.stdout.splitlines() if line.startswith("DOCSHARE_")}
+    assert (read, done.stderr) == ({line.replace("'", "") for line in written}, "")
+
+
 def test_the_template_unit_has_the_same_sandbox_as_the_unit_of_a_single_server() -> None:
     single = {line.strip() for line in topics.load("systemd").splitlines() if re.match(r"    [A-Z]\w+=", line)}
     template = {line for line in topics.load_sample("docshare@.service").splitlines() if re.match(r"[A-Z]\w+=", line)}
