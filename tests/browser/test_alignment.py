@@ -49,6 +49,27 @@ def measure(locator: Locator) -> FloatRect:
     return box
 
 
+def test_a_button_stays_where_it_is_when_its_question_opens(looker: Onlooker) -> None:
+    page = looker.open(OWNER_STATES["account"])
+    page.evaluate("for (const one of document.querySelectorAll('.confirm')) one.open = false")
+    for row in page.locator(".list > li:has(.confirm)").all():
+        button = row.locator("summary")
+        before = measure(button)
+        button.click()
+        assert measure(button)["x"] == pytest.approx(before["x"], abs=1)
+
+
+def test_the_fields_of_a_restricted_key_have_one_width(looker: Onlooker) -> None:
+    page = looker.open(OWNER_STATES["account"])
+    widths = {round(measure(field)["width"]) for field in page.locator("details form > .field").all()}
+    assert len(widths) == 1
+
+
+def test_the_search_has_room_for_words_without_scripts(looker: Onlooker) -> None:
+    page = looker.open(OWNER_STATES["library.no scripts"])
+    assert measure(page.locator("#q"))["width"] >= 160
+
+
 @pytest.mark.parametrize("name", ["sign in.wrong", "sign in.short password", "device.wrong code"])
 def test_an_error_is_as_wide_as_the_fields_below_it(looker: Onlooker, name: str) -> None:
     page = looker.open(OWNER_STATES[name])
