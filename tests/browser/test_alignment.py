@@ -59,6 +59,22 @@ def test_a_button_stays_where_it_is_when_its_question_opens(looker: Onlooker) ->
         assert measure(button)["x"] == pytest.approx(before["x"], abs=1)
 
 
+def test_the_buttons_of_all_links_are_in_one_column(looker: Onlooker) -> None:
+    page = looker.open(OWNER_STATES["links"])
+    rows = page.locator(".things > .thing > .row").all()
+    words = page.locator(".things .thing-words").all()
+    beside = {
+        measure(row)["y"] < measure(text)["y"] + measure(text)["height"] for row, text in zip(rows, words, strict=True)
+    }
+    assert len(beside) == 1
+
+
+def test_a_legend_has_space_below_it(looker: Onlooker) -> None:
+    page = looker.open(OWNER_STATES["hotspots"])
+    legend, label = measure(page.locator(".several > legend")), measure(page.locator("label[for=x]"))
+    assert label["y"] - legend["y"] - legend["height"] >= 6
+
+
 def test_the_fields_of_a_restricted_key_have_one_width(looker: Onlooker) -> None:
     page = looker.open(OWNER_STATES["account"])
     widths = {round(measure(field)["width"]) for field in page.locator("details form > .field").all()}
