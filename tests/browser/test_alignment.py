@@ -49,6 +49,43 @@ def measure(locator: Locator) -> FloatRect:
     return box
 
 
+def test_a_button_stays_where_it_is_when_its_question_opens(looker: Onlooker) -> None:
+    page = looker.open(OWNER_STATES["account"])
+    page.evaluate("for (const one of document.querySelectorAll('.confirm')) one.open = false")
+    for row in page.locator(".list > li:has(.confirm)").all():
+        button = row.locator("summary")
+        before = measure(button)
+        button.click()
+        assert measure(button)["x"] == pytest.approx(before["x"], abs=1)
+
+
+def test_the_buttons_of_all_links_are_in_one_column(looker: Onlooker) -> None:
+    page = looker.open(OWNER_STATES["links"])
+    rows = page.locator(".things > .thing > .row").all()
+    words = page.locator(".things .thing-words").all()
+    beside = {
+        measure(row)["y"] < measure(text)["y"] + measure(text)["height"] for row, text in zip(rows, words, strict=True)
+    }
+    assert len(beside) == 1
+
+
+def test_a_legend_has_space_below_it(looker: Onlooker) -> None:
+    page = looker.open(OWNER_STATES["hotspots"])
+    legend, label = measure(page.locator(".several > legend")), measure(page.locator("label[for=x]"))
+    assert label["y"] - legend["y"] - legend["height"] >= 6
+
+
+def test_the_fields_of_a_restricted_key_have_one_width(looker: Onlooker) -> None:
+    page = looker.open(OWNER_STATES["account"])
+    widths = {round(measure(field)["width"]) for field in page.locator("details form > .field").all()}
+    assert len(widths) == 1
+
+
+def test_the_search_has_room_for_words_without_scripts(looker: Onlooker) -> None:
+    page = looker.open(OWNER_STATES["library.no scripts"])
+    assert measure(page.locator("#q"))["width"] >= 160
+
+
 @pytest.mark.parametrize("name", ["sign in.wrong", "sign in.short password", "device.wrong code"])
 def test_an_error_is_as_wide_as_the_fields_below_it(looker: Onlooker, name: str) -> None:
     page = looker.open(OWNER_STATES[name])
@@ -81,10 +118,11 @@ def test_a_check_box_in_a_row_of_fields_is_in_the_middle_of_them(looker: Onlooke
 
 
 def test_a_check_box_does_not_share_a_line_with_a_field(looker: Onlooker) -> None:
-    page = looker.open(OWNER_STATES["settings.unfolded"])
+    page = looker.open(OWNER_STATES["settings.every setting"])
     unfold(page)
-    boxes = page.locator(".fields > .field + .check")
-    assert boxes.count() == 3
-    for box in boxes.all():
-        before = measure(box.locator("xpath=preceding-sibling::*[1]"))
-        assert measure(box)["y"] >= before["y"] + before["height"]
+    for below in (".field + .check", ".check + .field"):
+        found = page.locator(f".fields > {below}")
+        assert found.count() > 0
+        for one in found.all():
+            before = measure(one.locator("xpath=preceding-sibling::*[1]"))
+            assert measure(one)["y"] >= before["y"] + before["height"]

@@ -51,6 +51,7 @@ def test_a_selected_file_becomes_a_working_link(page: Page, anonymous_server: Se
     link = page.locator("#link")
     expect(link).to_have_text(re.compile(f"^{re.escape(anonymous_server.url)}/[0-9A-Za-z]{{12}}$"))
     expect(page.locator("#done")).to_be_focused()
+    expect(page.get_by_text("Choose a PDF")).to_be_hidden()
     page.locator("summary").click()
     claim = page.locator("#claim").inner_text()
     assert re.fullmatch("ds_ct_[0-9A-Za-z]{32,}", claim)

@@ -6,7 +6,7 @@ import io
 import ipaddress
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +159,18 @@ class Stage:
         path = f"/files/{made['uuid']}/assets"
         pia = self.world.pia
         return {kind: self.send(pia, path, file=body, kind=kind)["assetId"] for kind, body in content.items()}
+
+    @contextmanager
+    def allow_anonymous_uploads(self) -> Iterator[None]:
+        """Allow uploads without an account for the length of the block."""
+        rt = self.world.rt
+        config = rt.config
+        # The runtime is frozen, because only tests change the configuration of a running server.
+        object.__setattr__(rt, "config", replace(config, anonymous_uploads=True, anonymous_limit=20_000))
+        try:
+            yield
+        finally:
+            object.__setattr__(rt, "config", config)
 
     def sign_in(self, context: BrowserContext, name: str) -> None:
         """Sign in the person ``name`` in the browser of ``context``."""

@@ -9,7 +9,7 @@ from docshare.server.services.accounts import callers
 from docshare.server.services.files import trash
 from tests.support.cast import World
 from tests.support.forms import Form
-from tests.support.markup import HtmlElement
+from tests.support.markup import HtmlElement, parse_html
 from tests.support.owner import put_settings, sign_in_browser
 from tests.support.owner_file import UNKNOWN_UUID, OwnerFile
 from tests.support.pdfs import simple_pdf
@@ -101,7 +101,10 @@ def test_the_overview_lists_every_version(owner_file: OwnerFile) -> None:
 def test_a_page_of_another_owners_file_is_404(owner_file: OwnerFile, tail: str) -> None:
     foreign = sign_in_browser(owner_file.world, owner_file.world.mal)
     assert foreign.get(owner_file.path + tail).status_code == 404
-    assert foreign.get(f"/files/{UNKNOWN_UUID}{tail}").status_code == 404
+    unknown = foreign.get(f"/files/{UNKNOWN_UUID}{tail}")
+    assert unknown.status_code == 404
+    if "preview" not in tail:
+        assert parse_html(unknown.text).find_one("a", class_="button").attrs["href"] == "/files"
     assert owner_file.world.http.get(owner_file.path + tail).status_code == 403
 
 

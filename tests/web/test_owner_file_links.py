@@ -5,6 +5,7 @@ from werkzeug.test import TestResponse
 
 from tests.support.cast import World
 from tests.support.forms import Form
+from tests.support.markup import parse_html
 from tests.support.owner_file import OwnerFile, form_error
 
 
@@ -92,7 +93,11 @@ def test_a_link_can_be_revoked_and_restored(owner_file: OwnerFile) -> None:
 def test_a_label_is_redacted_only_after_typed_confirmation(owner_file: OwnerFile) -> None:
     made = owner_file.create_variant(label="Ann")
     page = f"/links/{made['uuid']}"
-    assert owner_file.open_form(page, f"{page}/redact").send({"confirm": "delete"}).status_code == 400
+    refused = owner_file.open_form(page, f"{page}/redact").send({"confirm": "delete"})
+    assert refused.status_code == 400
+    shown = parse_html(refused.text)
+    assert shown.find_one("p", class_="wrong").words == "Nothing was done. Type the word 'erase' to confirm."
+    assert shown.find_one("input", id="label").attrs["value"] == "Ann"
     assert owner_file.list_variants()[0]["label"] == "Ann"
     owner_file.open_form(page, f"{page}/redact").send_and_follow({"confirm": " Erase "})
     assert (owner_file.list_variants()[0]["redacted"], owner_file.list_variants()[0].get("label")) == (True, None)

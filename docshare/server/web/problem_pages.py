@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from flask import Response, make_response, render_template
+from flask import Response, make_response, render_template, request
 
 from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
@@ -10,6 +10,7 @@ from docshare.server.services.links import sender
 from docshare.server.services.links.links import Link
 
 GATE_REASON = "asks"
+_OWNER_PATHS = ("/files/", "/webhooks/")
 
 
 def render_problem_page(problem: Problem, status: int | None = None, *, link: Link | None = None) -> Response:
@@ -19,9 +20,11 @@ def render_problem_page(problem: Problem, status: int | None = None, *, link: Li
     Its ``extra`` may contain ``reason`` (such as ``burned``) and ``ended`` (ms).
     """
     ended = problem.extra.get("ended")
+    reason = problem.extra.get("reason", problem.code)
+    is_for_owner = reason == "not_found" and request.path.startswith(_OWNER_PATHS)
     body = render_template(
         "trouble.html",
-        reason=problem.extra.get("reason", problem.code),
+        reason="not_owned" if is_for_owner else reason,
         problem=problem,
         sender=None if link is None or "reason" not in problem.extra else sender.find_sender(current_runtime(), link),
         base="" if link is None else f"/{link.public_id}",

@@ -49,16 +49,38 @@ class Onlooker:
         self.person.context.clear_cookies()
         self.page.goto("about:blank")  # the browser would restore the place in a document that is opened again
         self.page.set_extra_http_headers({})
+        self.page.unroute_all()
         self.person.complaints.clear()
         self.failures.clear()
         if state.person:
             self.stage.sign_in(self.person.context, state.person)
-        state.show(self.stage, self.page)
+        if state.has_scripts:
+            state.show(self.stage, self.page)
+        else:
+            with self.disable_scripts():
+                state.show(self.stage, self.page)
         return self.page
+
+    @contextmanager
+    def disable_scripts(self) -> Iterator[None]:
+        """Load pages without their scripts. Afterwards, scripts of tests run in them."""
+        switch = "Emulation.setScriptExecutionDisabled"
+        session = self.person.context.new_cdp_session(self.page)
+        session.send(switch, {"value": True})
+        try:
+            yield
+        finally:
+            session.send(switch, {"value": False})
+            session.detach()
 
     def list_complaints(self, state: State) -> list[str]:
         """Return what the browser has reported since ``state`` was opened, except what belongs to it."""
-        return [words for words in self.person.complaints if not state.is_expected(words)] + self.failures
+        return [words for words in self.person.complaints if not state.is_expected(words)] + [
+            # Without scripts, the browser blocks their preloading.
+            url
+            for url in self.failures
+            if state.has_scripts or not url.endswith(".js")
+        ]
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -346,7 +347,25 @@ SIGN_IN_STATES: dict[str, State] = {
     "consent.unknown app": own(lambda stage: stage.pair.app.authorize_url(client_id="nobody"), status=400),
 }
 
+PLAIN_STATES: dict[str, State] = {
+    f"{name}.no scripts": replace(state, has_scripts=False)
+    for name, state in (
+        ("library", own(find_library)),
+        ("file", own(find_full_file(""))),
+        ("settings", own(find_full_file("/settings"))),
+        ("looks", own_file("/looks")),
+        ("links", own(lambda stage: f"{add_links(stage)}/links")),
+        ("hotspots", own(lambda stage: f"{add_things(stage)}/hotspots")),
+        ("assets", own_file("/assets")),
+        ("replace", own_file("/replace")),
+        ("report", own(find_report("?range=7d"))),
+        ("account", own(fill_account)),
+        ("webhooks", own("/webhooks")),
+    )
+}
+"""Pages whose scripts do more than help, without these scripts."""
+
 OWNER_STATES: dict[str, State] = (
-    list_pages() | LIBRARY_STATES | FILE_STATES | REPORT_STATES | ACCOUNT_STATES | SIGN_IN_STATES
+    list_pages() | LIBRARY_STATES | FILE_STATES | REPORT_STATES | ACCOUNT_STATES | SIGN_IN_STATES | PLAIN_STATES
 )
 """Name of a state -> the state."""

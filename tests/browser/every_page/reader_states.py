@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 
 from docshare.contract.wire import format_instant
 from docshare.server.services.files import hotspots
-from tests.browser.every_page.states import PIA, Act, Show, State, click, press, submit, visit
+from tests.browser.every_page.states import PIA, Act, Show, State, click, press, submit, unfold, visit
 from tests.support.browser import wait_for_count
 from tests.support.cast import World
 from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
@@ -138,6 +138,15 @@ def find_instant(world: World, **amount: float) -> str:
     return format_instant(world.clock.now + timedelta(**amount) // timedelta(milliseconds=1))
 
 
+def view_while_it_changes(stage: Stage, page: Page) -> None:
+    """Go to the last page of a document that was replaced after it was opened."""
+    made = stage.share("changed")
+    visit(f"/{made['shortId']}", wait_for_page_image)(stage, page)
+    stage.send(stage.world.pia, f"/files/{made['uuid']}/content", file=make_deck())
+    page.keyboard.press("End")
+    page.locator("#notice").wait_for()
+
+
 FULL: dict[str, Any] = ALL_FEEDBACK_SETTINGS | {"viewerSettings": {"cta": CTA}}
 VIEWER_STATES: dict[str, State] = {
     "viewer.plain": view("plain"),
@@ -172,6 +181,10 @@ VIEWER_STATES: dict[str, State] = {
         "brand", brand={"accentColor": "#ffee00", "toolbarTheme": "dark"}, cta=CTA | {"style": "outline"}
     ),
     "viewer.watermark": view("watermark", watermark=True, requireEmail=False),
+    "viewer.changed": State(view_while_it_changes, status=404, is_whole=False),
+    "viewer.no scripts": State(
+        visit(lambda stage: f"/{stage.share('standard', **FULL)['shortId']}"), is_whole=False, has_scripts=False
+    ),
     "viewer.owner": State(view_own(), PIA, is_whole=False),
     "viewer.owner notes": State(view_own(click("#notes-open", ".note")), PIA, is_whole=False),
     "embed.standard": view("standard", prefix="/embed"),
@@ -205,6 +218,7 @@ GATE_STATES: dict[str, State] = {
     "gate.view limit": open_gate("limit", viewLimit=3),
     "gate.everything": open_gate("everything", **EVERYTHING),
     "gate.everything wrong": open_gate("everything", submit("form.gate", password="x"), status=403),
+    "gate.no scripts": replace(open_gate("everything", **EVERYTHING), has_scripts=False),
     "gate.in a frame": open_gate("everything", prefix="/embed"),
 }  # fmt: skip
 
@@ -246,5 +260,43 @@ ENDED_STATES: dict[str, State] = {
     "ended.too fast": State(exceed_address_limit, status=429),
 }
 
-READER_STATES: dict[str, State] = VIEWER_STATES | GATE_STATES | ENDED_STATES
+
+# --- sharing without an account ----------------------------------------------------------------------------------
+
+
+def share(*acts: Act, status: int = 200, has_scripts: bool = True) -> State:
+    """Open the start page of a server that allows uploads without an account, then act."""
+
+    def show(stage: Stage, page: Page) -> None:
+        with stage.allow_anonymous_uploads():
+            visit("/", *acts)(stage, page)
+
+    return State(show, status=status, has_scripts=has_scripts)
+
+
+def choose_file(content: bytes, then: str) -> Act:
+    """Choose a file with ``content``, and wait for the element ``then``."""
+
+    def act(page: Page) -> None:
+        page.locator("#file").set_input_files({"name": "a.pdf", "mimeType": "application/pdf", "buffer": content})
+        page.locator(then).wait_for()
+
+    return act
+
+
+def hold_uploads(page: Page) -> None:
+    """Never answer an upload."""
+    page.route("**/api/files", lambda _: None)
+
+
+SHARE_STATES: dict[str, State] = {
+    "share": share(),
+    "share.no scripts": share(has_scripts=False),
+    "share.too large": share(choose_file(bytes(30_000), "#alert:not(:empty)")),
+    "share.not a document": share(choose_file(b"hello", "#alert:not(:empty)"), status=400),
+    "share.sending": share(hold_uploads, choose_file(make_deck(), "#sending")),
+    "share.done": share(choose_file(make_deck(), "#done"), unfold),
+}
+
+READER_STATES: dict[str, State] = VIEWER_STATES | GATE_STATES | ENDED_STATES | SHARE_STATES
 """Name of a state -> the state."""

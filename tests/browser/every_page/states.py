@@ -22,8 +22,8 @@ class State:
     """``show``: opens the page in its state; ``person``: signed in, empty for a reader; ``status``: of a response that
     belongs to the state, which the browser reports as an error; ``is_whole``: whether a picture shows the whole page,
     not only the window; ``is_wide``: whether the page may be wider than the window; ``is_full_screen``: whether it
-    fills the screen, so that its window has no size of its own; ``rules``: of axe-core, which it leaves out unless they
-    are named."""
+    fills the screen, so that its window has no size of its own; ``has_scripts``: whether the browser runs the scripts
+    of the page; ``rules``: of axe-core, which it leaves out unless they are named."""
 
     show: Show
     person: str = ""
@@ -31,6 +31,7 @@ class State:
     is_whole: bool = True
     is_wide: bool = False
     is_full_screen: bool = False
+    has_scripts: bool = True
     rules: tuple[str, ...] = ("target-size",)
 
     def is_expected(self, complaint: str) -> bool:

@@ -5,7 +5,7 @@ import { byId } from "./viewer/dom.js";
 
 const most = Number(document.querySelector("main").dataset.most);
 const parts = Object.fromEntries(
-  ["drop", "file", "sending", "sending-words", "progress", "cancel", "alert", "done", "link", "copy", "another"].map(
+  ["intro", "drop", "file", "sending", "sending-words", "progress", "cancel", "alert", "done", "link", "copy", "another"].map(
     (id) => [id, byId(id)],
   ),
 );
@@ -16,6 +16,7 @@ let running = null;
 /** @param {"drop" | "sending" | "done"} name  the step to show */
 function show(name) {
   for (const id of ["drop", "sending", "done"]) parts[id].hidden = id !== name;
+  parts.intro.hidden = name !== "drop";
 }
 
 /** @param {string} words  an empty text removes the message */

@@ -120,9 +120,12 @@ def restore(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
 @blueprint.post("/files/<name>/links/<variant>/redact")
 @owner_form
 def redact(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
-    """Erase the label permanently, if that was confirmed. Raises ``not_found``, ``bad_request``."""
+    """Erase the label permanently, if that was confirmed. Raises ``not_found``."""
     owned = find_owned_file(owner, name)
-    require_confirmation("erase", read_form())
+    try:
+        require_confirmation("erase", read_form())
+    except Problem as problem:
+        return _render_variant_page(owner, owned, _find_variant(owner, owned, variant), problem)
     variants.redact(current_runtime(), owner.caller, owned.row.uuid, variant)
     return redirect_with_message(_links_path(owned), "The label was erased. The link keeps working.")
 
@@ -130,9 +133,12 @@ def redact(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
 @blueprint.post("/files/<name>/links/<variant>/delete")
 @owner_form
 def delete(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
-    """Delete the link permanently, if that was confirmed. Raises ``not_found``, ``bad_request``."""
+    """Delete the link permanently, if that was confirmed. Raises ``not_found``."""
     owned = find_owned_file(owner, name)
-    require_confirmation("delete", read_form())
+    try:
+        require_confirmation("delete", read_form())
+    except Problem as problem:
+        return _render_variant_page(owner, owned, _find_variant(owner, owned, variant), problem)
     variants.delete(current_runtime(), owner.caller, owned.row.uuid, variant)
     return redirect_with_message(_links_path(owned), "The link was deleted.")
 
