@@ -39,14 +39,17 @@ class ParkableRequest:
     def run(self) -> Iterator[None]:
         """Make this the current request for the duration of the block, and end its claim afterwards. If the block
         raises ``RequestParked``, the claim remains and the request is parked."""
-        token = _CURRENT.set(self)
+        token, is_parked = _CURRENT.set(self), False
         try:
             yield
-            self.end_claim()
         except RequestParked:
-            self._park()
+            is_parked = True
         finally:
             _CURRENT.reset(token)
+            if is_parked:
+                self._park()  # last: another thread may run it now
+            else:
+                self.end_claim()
 
     def end_claim(self) -> None:
         """Withdraw or release what the request waits for or holds."""
