@@ -35,7 +35,7 @@ COMBINATIONS = [a | b | c for a, b, c in itertools.product(PROTECTIONS, IDENTITI
 OPEN_SETTINGS: dict[str, Any] = {"password": "", "requireEmail": False, "gateFields": None, "viewLimit": 0}
 # Passing the gate is tested in test_gates.py.
 GATE_FORM_PATHS = {"/<name>/enter", "/embed/<name>/enter"}
-PATH_VALUES = {"page": "1", "width": "800", "level": "400", "column": "0", "row": "0", "asset_id": ASSET}
+PATH_VALUES = {"page": "1", "width": "800", "grid": "400", "column": "0", "row": "0", "asset_id": ASSET}
 LINK = re.compile("/(?:embed/|api/files/)?<([a-z_]+)>")
 
 

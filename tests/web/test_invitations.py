@@ -118,7 +118,7 @@ def test_only_the_owner_of_the_instance_invites_and_sees_other_accounts(world: W
     assert "Accounts on this server" not in browser.get("/account").text
     assert submit_form(browser, "/account/colleagues", colleague_email="kim@example.com").status_code == 403
     page = visible_text(sign_in_owner(world).get("/account"))
-    assert f"{other.email}, plan" in page
+    assert f"{other.email}, {'Free' if other is world.fay else 'Pro'} plan" in page
     refused = submit_form(sign_in_owner(world), "/account/colleagues", colleague_email=other.email)
     assert (refused.status_code, f"An account for {other.email} already exists" in refused.text) == (409, True)
 
