@@ -33,6 +33,7 @@ def test_the_first_page_needs_few_requests_and_bytes(browser: Browser, publish: 
         begun = dict(page.evaluate(LIST_BEGUN))
         assert {report.rpartition("/")[2], "share-page.css", "main.js", f"{mode}.js", "1-800.jpg?v=1"} <= set(begun)
         assert not [name for name in begun if name.startswith("2-800.jpg") or ".json" in name or "-1600.jpg" in name]
+        assert not {"tiles.js", "0-0.jpg?v=1"} & set(begun)
         assert len(begun) <= MOST_REQUESTS
         assert sum(begun.values()) <= MOST_BYTES, begun
         assert person.complaints == []

@@ -239,6 +239,7 @@ def test_tiles_are_on_whole_pixels_of_the_screen(browser: Browser, report: str) 
         page.locator("#zoom-level").select_option("300")
         page.locator(".page-tile[src*='/4165w/']").first.wait_for(state="attached")
         page.wait_for_function("() => !document.querySelector(`.page-tile:not([src*='/4165w/'])`)")
+        page.wait_for_function(f"() => ({COVERED})() === 1")
         places = page.evaluate(PIXEL_PLACES)
         assert len(places) >= 4
         assert all(abs(place - round(place)) < 0.02 for tile in places for place in tile), places

@@ -24,7 +24,7 @@ def test_a_link_opens_and_shows_its_first_page(desktop_visitor: Visitor, report:
     page = desktop_visitor.open(report)
     assert page.title() == "Annual report.pdf"
     assert page.locator("h1").inner_text() == "Annual report.pdf"
-    image = page.locator(".page[data-page='1'] img")
+    image = page.locator(".page[data-page='1'] .page-image")
     assert image.evaluate("image => image.complete && image.naturalWidth >= 800")
 
 
@@ -156,4 +156,4 @@ def test_pages_have_the_width_of_a_phone(browser: Browser, report: str) -> None:
         box = page.locator(".page[data-page='1']").bounding_box()
         assert box is not None
         assert box["width"] == 374
-        assert "1-800.jpg" in page.locator(".page[data-page='1'] img").evaluate("image => image.currentSrc")
+        assert "1-800.jpg" in page.locator(".page[data-page='1'] .page-image").evaluate("image => image.currentSrc")

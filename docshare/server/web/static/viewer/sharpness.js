@@ -40,6 +40,7 @@ export class Sharpness {
     if (this.isLoading) return;
     this.isLoading = true;
     try {
+      await this.source.firstShown;
       const { Tiles } = await import("./tiles.js");
       this.tiles = new Tiles(this.source, this.zoom);
       this.update(mode);

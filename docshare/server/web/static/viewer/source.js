@@ -61,7 +61,13 @@ export class Source {
 
   /** Leave a slow connection to the page that the reader looks at, for a limited time. */
   loadFirstAlone() {
+    let tell = () => {};
+    /** Resolves when others may be loaded. @type {Promise<void>} */
+    this.firstShown = new Promise((resolve) => {
+      tell = resolve;
+    });
     const end = () => {
+      tell();
       clearTimeout(timer);
       this.images.onEnd = () => {};
       this.images.widen(IMAGES_AT_ONCE);
