@@ -238,7 +238,9 @@ def test_the_leaf_shows_loaded_images_and_requests_none(desktop_visitor: Visitor
     assert page.locator(".book-scene .page-image").count() == 4
     assert images.evaluate_all("all => all.every((one) => one.complete && one.naturalWidth > 0)")
     asked = [url for url in desktop_visitor.requests if ".jpg" in url]
-    assert not [url for url in asked[len(before) :] if "/pages/" in url and "/pages/6" not in url and "/pages/7" not in url]
+    assert not [
+        url for url in asked[len(before) :] if "/pages/" in url and "/pages/6" not in url and "/pages/7" not in url
+    ]
 
 
 def test_a_dragged_corner_follows_the_pointer_and_turns_the_page_if_dragged_far_enough(

@@ -97,7 +97,7 @@ def test_fast_scrolling_does_not_load_skipped_pages(desktop_visitor: Visitor, lo
     )
     landed = int(page.locator("#page-number").input_value())
     page.locator(f".page[data-page='{landed}'].is-ready").wait_for()
-    assert len([url for url in desktop_visitor.requests[before:] if ".jpg" in url]) < 12
+    assert len([url for url in desktop_visitor.requests[before:] if "/pages/" in url]) < 12
 
 
 def test_find_reaches_the_end_of_a_long_document(desktop_visitor: Visitor, long: str) -> None:
