@@ -25,6 +25,8 @@ from docshare.server.store.master_keys import MasterKeyError, parse_keys
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 ENV_PREFIX = "DOCSHARE_"
+DATABASE_MARKER = "database-address"
+"""The file in a data directory that says in which database its rows are, unless they are in the directory itself."""
 METRICS_TOKEN_PREFIX = "token:"  # noqa: S105 - a prefix
 _METRICS_TOKEN_CHARS = 16
 # A host name or an IP address (IPv6 in brackets), and the port unless it is that of HTTPS.
@@ -332,9 +334,27 @@ def load_config(
     _require_issuer_and_audience(merged)
     if merged.get("workers", 1) > 1 and "database_url" not in merged:
         raise ConfigError("workers: SQLite serves one process; for more, set DOCSHARE_DATABASE_URL to PostgreSQL")
+    if "database_url" not in merged:
+        _require_own_rows(data_dir)
     if {"key_command", "secret_key_file"} <= merged.keys():
         raise ConfigError("key_command: cannot be used together with secret_key_file")
     return Config(**merged)
+
+
+def _require_own_rows(data_dir: Path) -> None:
+    """Raise ConfigError if the rows of the data directory are in another database: without them, all of its documents
+    would look like leftovers, which are removed."""
+    marker = data_dir / DATABASE_MARKER
+    try:
+        address = marker.read_text(encoding="utf-8").strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{marker}: {error}") from None
+    raise ConfigError(
+        f"database_url: the documents in {data_dir} belong to {address}; set DOCSHARE_DATABASE_URL as for the server, "
+        f"or delete {marker} if that database is not used any more"
+    )
 
 
 def _parse_option(key: str, value: Any, source: str) -> Any:

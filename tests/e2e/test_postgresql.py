@@ -41,6 +41,36 @@ def test_a_server_stores_its_rows_in_postgresql(address: str, tmp_path: Path) ->
     assert (accounts.returncode, accounts.stdout.count("@")) == (0, 1), accounts.stderr
 
 
+def test_a_command_without_the_address_of_the_database_changes_nothing(address: str, tmp_path: Path) -> None:
+    """It would take the documents for leftovers of an empty database."""
+    (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=2))
+    env, data = make_env(tmp_path, DOCSHARE_DATABASE_URL=address), tmp_path / "data"
+    server, _ = start_server("--port", "0", env=env)
+    try:
+        assert run_docshare("upload", str(tmp_path / "report.pdf"), env=env).returncode == 0
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
+    before = sorted(data.rglob("*"))
+    without = make_env(tmp_path)
+    for command in (
+        ("serve", "--port", "0"),
+        *(("admin", *words) for words in (("account", "list"), ("sweep",), ("backup", str(tmp_path / "b.tar")))),
+        *(("admin", *words) for words in (("check",), ("move", "--to-data", str(tmp_path / "new")))),
+        ("admin", "restore", str(tmp_path / "report.pdf"), "--yes"),
+    ):
+        done = run_docshare(*command, env=without)
+        assert (done.returncode, "set DOCSHARE_DATABASE_URL as for the server" in done.stderr) == (2, True), done
+        assert "secret" not in done.stderr
+        assert sorted(data.rglob("*")) == before
+    checked = run_docshare("doctor", "--data", str(data), env=without)
+    assert (checked.returncode, "set DOCSHARE_DATABASE_URL as for the server" in checked.stdout) == (13, True), checked
+    assert sorted(data.rglob("*")) == before
+    (data / "database-address").unlink()
+    assert run_docshare("admin", "account", "list", env=without).returncode == 0
+    assert not [path for path in (data / "blobs").rglob("*") if path.is_file()], "the operator gave the database up"
+
+
 def test_a_backup_from_postgresql_is_restored_into_a_folder(address: str, tmp_path: Path) -> None:
     (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=2))
     env = make_env(tmp_path, DOCSHARE_DATABASE_URL=address)

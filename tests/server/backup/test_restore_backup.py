@@ -231,7 +231,7 @@ def test_a_backup_with_another_digest_is_rejected(admin_shell: AdminShell, backu
 @pytest.mark.parametrize("option", ["--verify-only", "--dry-run"])
 def test_verify_only_and_dry_run_write_nothing(admin_shell: AdminShell, backup_path: Path, option: str) -> None:
     done = admin_shell.run_admin("restore", backup_path, option, "--json", data=admin_shell.place / "new")
-    assert (done.code, done.json["files"], done.json["schema"]) == (0, 1, 17)
+    assert (done.code, done.json["files"], done.json["schema"]) == (0, 1, 18)
     assert not (admin_shell.place / "new").exists()
 
 

@@ -10,6 +10,7 @@ import typer
 
 from docshare.cli.commands.admin.backup import DIGEST, STREAM, TOTALS
 from docshare.cli.commands.admin.instance import (
+    load_config_of,
     lock_data_dir,
     make_progress_callback,
     report_damage,
@@ -75,10 +76,10 @@ def restore(
     ctx = current_context()
     directory = resolve_data_dir(context, data)
     where: dict[str, Any] = {}
-    if not verify_only and ctx.env.get("DOCSHARE_DATABASE_URL"):
+    if not verify_only and load_config_of(directory).database_url is not None:
         raise Stop(
             ExitCode.USAGE,
-            "a backup is restored into a folder, and DOCSHARE_DATABASE_URL is set",
+            "a backup is restored into a folder, and database_url is set, in the environment or in config.toml",
             hint="Restore without it, then: docshare admin move --to-database URL",
         )
     with translate_backup_errors(directory), _open_source(ctx, source) as found:
