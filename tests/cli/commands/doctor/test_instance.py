@@ -65,7 +65,7 @@ def test_a_healthy_instance_passes_every_check(doctor: Doctor, make: Callable[..
     }  # fmt: skip
     assert rows["converter"]["level"] == "warning"
     assert "libreoffice" in rows["converter"]["fix"]
-    assert rows["schema"]["detail"] == "schema step 17 of 17"
+    assert rows["schema"]["detail"] == "schema step 18 of 18"
 
 
 @pytest.mark.parametrize(("mail_url", "ok"), [(None, None), ("smtp://mail.example.com", False)])
