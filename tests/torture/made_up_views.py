@@ -352,10 +352,8 @@ def main() -> int:
                 with closing(world.rt.pages), closing(world.rt.db):
                     outcome = attack(AttackedDocument(world, LONG))
             resisted &= outcome.is_within_rule
-            name, due = (
-                attack.__name__.replace("_", " "),
-                f"{'at most ' * (outcome.at_least is not None)}{outcome.expected_views}",
-            )
+            name = attack.__name__.replace("_", " ")
+            due = ("at most " if outcome.at_least is not None else "") + str(outcome.expected_views)
             verdict = "ok" if outcome.is_within_rule else "FAILED"
             print(
                 f"{name}: {outcome.sessions} sessions, {outcome.views} views (due {due}), {outcome.now} reading now: "

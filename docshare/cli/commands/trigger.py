@@ -197,7 +197,7 @@ def _build_consent(ctx: Context) -> dict[str, str]:
 def _confirm_destructive(ctx: Context, kind: str, file: str, typed: str | None) -> None:
     """Ask for confirmation if the event changes the file itself."""
     if kind == _BURNED:
-        confirm_irreversible(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}", [file], typed=typed)
+        confirm_irreversible(ctx, f"Triggering {kind} on {file} (it {DESTRUCTIVE[kind]})", [file], typed=typed)
     elif kind in DESTRUCTIVE:
         confirm(ctx, f"{kind} on {file} {DESTRUCTIVE[kind]}. Continue?")
 

@@ -96,7 +96,6 @@ class Bridge:
             )
             held.enter_context(keeper.lock())
             cursor = self._begin(choice.open_feeds(self._client, streams), binding, keeper)
-            self._ctx.note(f"resuming from {keeper.label}")
             # The loop retries by itself, so that its limits apply and a failure is reported once.
             poller = held.enter_context(self._client.fork(retries=0))
             rhythm = PollTiming(self._plan.interval, self._plan.heartbeat)
@@ -130,6 +129,7 @@ class Bridge:
         beginning = StartResolver(feeds, binding, 0, 0)
         if saved is not None and self._plan.start is None:
             cursor = beginning.complete(saved)
+            self._ctx.note(f"resuming from {keeper.label}")
         else:
             cursor = beginning.resolve(self._plan.start or NOW)
         if cursor != saved:
