@@ -1,13 +1,20 @@
 """The addresses of engines in the settings: PostgreSQL, Redis, and the store of documents."""
 
 import re
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from docshare.server.rules.storage_url import parse_storage_url
 
 _REDIS_PATH = re.compile(r"(?:/[0-9]{0,4})?", re.ASCII)  # the number of a database
+_NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
+_NUMBERS = (
+    "connect_timeout", "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+)  # fmt: skip
+_SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _REDIS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 
@@ -22,13 +29,24 @@ def parse_database_url(text: str) -> str:
     from psycopg.conninfo import conninfo_to_dict
 
     try:
-        port = str(conninfo_to_dict(text).get("port", ""))
+        is_valid = _is_valid(conninfo_to_dict(text))
     except ProgrammingError:
-        port = "invalid"
-    if set(port) - set("0123456789,"):
+        is_valid = False
+    if not is_valid:
         # Messages of the driver would show the password.
         raise ValueError("invalid address; check its options, and encode special characters, such as %25 for %")
     return text
+
+
+def _is_valid(options: Mapping[str, Any]) -> bool:
+    """Return whether the options of an address have values that the driver accepts: it checks them on each connection
+    only. There may be a port for each of several hosts."""
+    ports = str(options.get("port", "")).split(",")
+    return (
+        all(port == "" or (_NUMBER.fullmatch(port) and 0 < int(port) < 65_536) for port in ports)
+        and all(_NUMBER.fullmatch(str(options.get(name, 0))) for name in _NUMBERS)
+        and options.get("sslmode", "prefer") in _SSL_MODES
+    )
 
 
 def parse_redis_url(text: str) -> str:

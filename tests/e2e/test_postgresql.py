@@ -115,6 +115,9 @@ def test_a_backup_from_postgresql_is_restored_into_a_folder(address: str, tmp_pa
         ("postgresql://u:%secret@127.0.0.1/db", 2, "DOCSHARE_DATABASE_URL: invalid address"),
         ("postgresql://u:secret@127.0.0.1/db?foo=bar", 2, "DOCSHARE_DATABASE_URL: invalid address"),
         ("postgresql://u:secret/part@127.0.0.1/db", 2, "DOCSHARE_DATABASE_URL: invalid address"),
+        ("postgresql://u:secret@127.0.0.1/db?connect_timeout=abc", 2, "DOCSHARE_DATABASE_URL: invalid address"),
+        ("postgresql://u:secret@127.0.0.1/db?sslmode=bogus", 2, "DOCSHARE_DATABASE_URL: invalid address"),
+        ("postgresql://u:secret@127.0.0.1:99999/db", 2, "DOCSHARE_DATABASE_URL: invalid address"),
     ],
 )
 def test_an_unusable_database_url_is_reported_in_one_error(

@@ -74,7 +74,8 @@ def test_an_unreachable_store_returns_503_and_loses_no_document(engine: ObjectSt
         purged = requests.delete(f"{server.url}/api/v1/files/{doomed}?purge=1", headers=server.headers, timeout=30)
         assert purged.status_code == 200
         wait_until(lambda: requests.get(f"{server.url}/healthz", timeout=30).status_code == 503)
-        assert requests.get(f"{server.url}/healthz?details", timeout=30).json()["storage"] is False
+        details = requests.get(f"{server.url}/healthz?details", timeout=30)
+        assert (details.json()["storage"], details.headers["Retry-After"]) == (False, "5")
         assert [file["uuid"] for file in get_json(server, "/api/v1/files")] == [kept]
         engine.start()
         wait_until(lambda: requests.get(f"{server.url}/healthz", timeout=30).status_code == 200)
@@ -92,6 +93,7 @@ def test_an_unusable_bucket_is_reported_in_one_error(engine: ObjectStore, tmp_pa
         (2, {"DOCSHARE_STORAGE_URL": "s3://"}, "expected an address like s3://bucket"),
         (2, {"DOCSHARE_STORAGE_URL": "s3://key:secret@bucket"}, "expected the name of a bucket alone"),
         (2, {"DOCSHARE_STORAGE_URL": "s3://bucket?acl=public"}, "unknown option 'acl'"),
+        (2, {"DOCSHARE_STORAGE_URL": "s3://bucket/../other"}, "must not contain '//', '.' or '..'"),
         (2, {"DOCSHARE_STORAGE_URL": "ftp://host/folder"}, "expected an address like s3://bucket"),
         (2, {"DOCSHARE_STORAGE_URL": f"file://{tmp_path}/missing"}, "no such folder"),
         (11, {"DOCSHARE_STORAGE_URL": "s3://bucket?endpoint=http://127.0.0.1:9"}, "the storage cannot be reached"),

@@ -16,6 +16,7 @@ from docshare.server.http.views import client_address, current_runtime, is_trust
 from docshare.server.services.operations.encryption import count_encrypted
 
 PATH = "/healthz"
+_RETRY_SECONDS = "5"
 _PROBE_PARAMETER = "probe"
 # Headers that proxies often drop: API keys need the first, sessions the second, caching and resuming the others.
 _RECORDED_HEADERS = ("Authorization", "Cookie", "If-None-Match", "Range")
@@ -107,4 +108,7 @@ def _text_response(text: str, status: int) -> Response:
 
 
 def _build_response(text: str, status: int, content_type: str) -> Response:
-    return Response(text, status, headers={"Cache-Control": "no-store"}, content_type=content_type)
+    headers = {"Cache-Control": "no-store"}
+    if status == 503:
+        headers["Retry-After"] = _RETRY_SECONDS
+    return Response(text, status, headers=headers, content_type=content_type)

@@ -36,4 +36,7 @@ def parse_storage_url(text: str) -> BucketAddress | Path:
     endpoint = options.get("endpoint")
     if endpoint is not None and (urlsplit(endpoint).scheme not in ("http", "https") or not urlsplit(endpoint).hostname):
         raise ValueError("expected an endpoint like https://s3.example.com")
-    return BucketAddress(parts.netloc, parts.path.strip("/"), endpoint, options.get("region") or None)
+    prefix = parts.path.strip("/")
+    if prefix and not {"", ".", ".."}.isdisjoint(prefix.split("/")):
+        raise ValueError("the prefix in the bucket must not contain '//', '.' or '..'")
+    return BucketAddress(parts.netloc, prefix, endpoint, options.get("region") or None)
