@@ -155,3 +155,33 @@ def test_a_key_revoked_on_one_instance_is_rejected_by_the_other_immediately(clus
     assert revoked.returncode == 0, revoked.stderr
     for instance in reversed(cluster.instances):
         assert requests.get(f"{instance.url}/api/v1/user", headers=headers, timeout=30).status_code == 401
+
+
+def test_instances_that_restart_one_after_the_other_fail_no_request(cluster: Cluster) -> None:
+    path = f"/api/v1/files/{upload(cluster)['uuid']}"
+    over = threading.Event()
+    statuses: list[int] = []
+
+    def send() -> None:
+        with cluster.open_session() as http:
+            while not over.is_set():
+                read = http.get(f"{cluster.url}{path}", headers=cluster.headers, timeout=60)
+                body = {"viewLimit": len(statuses) % 50}
+                written = http.put(f"{cluster.url}{path}/settings", json=body, headers=cluster.headers, timeout=60)
+                statuses.extend((read.status_code, written.status_code))
+
+    threads = [threading.Thread(target=send) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for instance in cluster.instances:
+            before = len(statuses)
+            instance.stop()
+            wait_until(lambda: len(statuses) > before + 10)  # noqa: B023 - called in this iteration only
+            instance.start()
+            assert requests.get(f"{instance.url}/healthz", timeout=30).status_code == 200
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join(60)
+    assert set(statuses) == {200}

@@ -152,7 +152,7 @@ def run_cluster(folder: Path, count: int, database_url: str, **settings: str) ->
 def _start_nginx(
     folder: Path, port: int, certificate: Path, instances: list[ClusterInstance]
 ) -> "subprocess.Popen[bytes]":
-    servers = "\n        ".join(f"server 127.0.0.1:{one.port} max_fails=2 fail_timeout=2s;" for one in instances)
+    servers = "\n        ".join(f"server 127.0.0.1:{one.port} max_fails=0;" for one in instances)
     path = folder / "nginx.conf"
     text = _NGINX.format(
         folder=folder, servers=servers, port=port, certificate=certificate, key=certificate.with_name("key.pem")
