@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 from flask.testing import FlaskClient
 from werkzeug.http import parse_options_header
@@ -153,8 +153,9 @@ def id_router(data: bytes) -> None:
     name = quote(data, safe="/:;,.~-_")
     address = {"REMOTE_ADDR": str(ipaddress.ip_address(0x0A000000 + hash(data) % (1 << 24)))}
     for path in (f"/{name}", f"/embed/{name}", f"/api/files/{name}/metadata", f"/{name}/pages/1-800.jpg"):
-        # The client would take the start of a path that begins with two slashes for a host.
-        answer = _make_visitor().get(f"http://localhost{path}", environ_overrides=address, buffered=True)
+        # As the listener does: the client of Flask would take the start of a path with two slashes for a host.
+        place = {"PATH_INFO": unquote_to_bytes(path).decode("latin-1"), "REQUEST_URI": path}
+        answer = _make_visitor().get("/", environ_overrides=address | place, buffered=True)
         assert answer.status_code < 500, f"{answer.status_code} for {path}"
 
 
