@@ -346,7 +346,7 @@ def _require_own_rows(data_dir: Path) -> None:
     would look like leftovers, which are removed."""
     marker = data_dir / DATABASE_MARKER
     try:
-        address = marker.read_text(encoding="utf-8").strip()
+        address = marker.read_text(encoding="utf-8").partition(" ")[0].strip()
     except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, UnicodeDecodeError) as error:

@@ -71,6 +71,59 @@ def test_a_command_without_the_address_of_the_database_changes_nothing(address: 
     assert not [path for path in (data / "blobs").rglob("*") if path.is_file()], "the operator gave the database up"
 
 
+def test_the_documents_of_another_database_are_not_removed(address: str, tmp_path: Path) -> None:
+    """Without a check, an empty database with the documents of another one would remove them as leftovers."""
+    env, data = make_env(tmp_path), tmp_path / "data"
+    moved = env | {"DOCSHARE_DATABASE_URL": address}
+    _upload_document(tmp_path, env)
+    documents = _list_documents(data)
+    assert documents
+    refused = run_docshare("admin", "account", "list", env=moved)
+    assert (refused.returncode, "belong to its docshare.db; copy it" in refused.stderr) == (2, True), refused.stderr
+    assert _list_documents(data) == documents
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA public CASCADE")
+        connection.execute("CREATE SCHEMA public")
+    done = run_docshare("admin", "move", "--to-database", address, env=env)
+    assert done.returncode == 0, done.stderr
+    marker = (data / "database-address").read_text()
+    assert "@" not in marker
+    assert marker.startswith("postgresql://")
+    refused = run_docshare("serve", "--port", "0", env=env)
+    assert (refused.returncode, "set DOCSHARE_DATABASE_URL as for the server" in refused.stderr) == (2, True), refused
+    _upload_document(tmp_path, moved)
+    assert (data / "database-address").read_text() == marker
+    documents = _list_documents(data)
+    other = make_store("other")
+    wrong = env | {"DOCSHARE_DATABASE_URL": str(other.engine.pool.conninfo)}
+    other.close()
+    try:
+        refused = run_docshare("admin", "account", "list", env=wrong)
+        assert (refused.returncode, "which is another database; correct" in refused.stderr) == (2, True), refused.stderr
+        assert _list_documents(data) == documents
+    finally:
+        drop_store("other")
+    back = run_docshare("admin", "move", "--to-data", str(tmp_path / "back"), env=moved)
+    assert back.returncode == 0, back.stderr
+    listed = run_docshare("admin", "--data", str(tmp_path / "back"), "account", "list", env=env)
+    assert (listed.returncode, len(_list_documents(tmp_path / "back"))) == (0, len(documents)), listed.stderr
+
+
+def _upload_document(folder: Path, env: dict[str, str]) -> None:
+    (folder / "report.pdf").write_bytes(simple_pdf(pages=2))
+    server, _ = start_server("--port", "0", env=env)
+    try:
+        done = run_docshare("upload", str(folder / "report.pdf"), env=env)
+        assert done.returncode == 0, done.stderr
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
+
+
+def _list_documents(data: Path) -> list[Path]:
+    return sorted(path for path in (data / "blobs").rglob("*") if path.is_file())
+
+
 def test_a_backup_from_postgresql_is_restored_into_a_folder(address: str, tmp_path: Path) -> None:
     (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=2))
     env = make_env(tmp_path, DOCSHARE_DATABASE_URL=address)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docshare.server.backup import contents, durable, reading
+from docshare.server.backup import contents, database_marker, durable, reading
 from docshare.server.backup.manifest import DATABASE, VAULT_KEY
 from docshare.server.backup.reading import BlobRow
 from docshare.server.config import Config
@@ -54,15 +54,19 @@ def export_database(config: Config, path: Path) -> dict[str, int]:
     return rows
 
 
-def move_to_database(config: Config, target: Callable[[], Store], progress: Progress) -> MoveResult:
-    """Copy all rows of the instance of ``config`` into the empty database that ``target`` opens. Raises
-    NotCopyableError, and peewee's errors if a database fails."""
+def move_to_database(config: Config, target: Config, progress: Progress) -> MoveResult:
+    """Copy all rows of the instance of ``config`` into the empty PostgreSQL database of ``target``, to which its data
+    directory belongs from then on. Raises NotCopyableError, OSError, and peewee's errors if a database fails."""
     with closing(open_store(config)) as source:
         total = sum(copying.count_rows(source).values())
-        with closing(target()) as opened:
+        with closing(open_store(target)) as opened:
             rows = copying.copy_database(source, opened, _add_up(progress, total))
             with opened.write():  # the first instance that starts on the new database sets it
                 instance_rows.delete_secret(opened, instance_rows.FOLDER_SECRET)
+            identity = instance_rows.find_secret(opened, reading.IDENTITY_SECRET)
+    if target.database_url is not None:  # last, because a killed move leaves the source in use
+        name = "" if identity is None else reading.hash_identity(identity)
+        database_marker.mark_database(target.data_dir, target.database_url, name)
     return MoveResult(rows, 0, 0, ())
 
 

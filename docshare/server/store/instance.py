@@ -8,11 +8,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from docshare.server.backup import placing
+from docshare.server.backup import database_marker, placing
 from docshare.server.backup.reading import IDENTITY_SECRET, hash_identity
-from docshare.server.config import DATABASE_MARKER, Config, ConfigError
+from docshare.server.config import Config, ConfigError
 from docshare.server.http import faults
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime, build_runtime
@@ -118,24 +117,22 @@ def _claim_storage(rt: Runtime) -> None:
         )
 
 
-def _mark_database(config: Config) -> None:
-    """Store in the data directory in which database its rows are. Without it, a command that misses the address of that
-    database would create an empty one here, and remove all documents as leftovers. Raises OSError."""
-    if config.database_url is None:
+def _mark_database(rt: Runtime) -> None:
+    """Store in the data directory in which database its rows are. Raise ConfigError if its documents belong to another
+    database, before they are removed as leftovers. Raises OSError."""
+    if rt.config.database_url is None:
         return
-    parts = urlsplit(config.database_url)
-    port = f":{parts.port}" if parts.port else ""
-    address = f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}\n"
-    path = config.data_dir / DATABASE_MARKER
-    if not path.exists() or path.read_text(encoding="utf-8") != address:
-        write_private(path, address)
+    name = hash_identity(instance_secret(rt, IDENTITY_SECRET))
+    if not rt.blobs.is_shared:
+        database_marker.require_own_database(rt.config.data_dir, name)
+    database_marker.mark_database(rt.config.data_dir, rt.config.database_url, name)
 
 
 def _clean_up(rt: Runtime) -> None:
     """Clean up after a crash. If the disk is read-only or full, this is postponed until the next start."""
     try:
-        _mark_database(rt.config)
         instance_secret(rt, IDENTITY_SECRET)
+        _mark_database(rt)
         sweeps.clean_at_start(rt)
         _remove_caches_of_earlier_workers(rt.config)
         reserve.ensure_reserve(rt.config.data_dir)

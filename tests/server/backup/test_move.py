@@ -62,6 +62,9 @@ def test_the_data_directory_of_an_earlier_database_is_not_moved(stopped_operator
 
 def test_a_database_with_rows_is_rejected(stopped_operator: Operator, address: str) -> None:
     assert stopped_operator.run_admin("move", "--to-database", address).code == 0
+    refused = stopped_operator.run_admin("move", "--to-database", address)
+    assert (refused.code, "set DOCSHARE_DATABASE_URL as for the server" in refused.err) == (2, True), refused.err
+    (stopped_operator.data / "database-address").unlink()
     again = stopped_operator.run_admin("move", "--to-database", address)
     assert again.code == 7
     assert "the database is not empty: it has rows in accounts" in again.err

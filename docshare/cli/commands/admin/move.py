@@ -137,7 +137,7 @@ def _move_to_engines(
 ) -> "MoveResult | None":
     """Copy documents first, because a second try continues with them, and rows last."""
     from docshare.server.backup import moving
-    from docshare.server.runtime import open_blobs, open_store
+    from docshare.server.runtime import open_blobs
 
     if database is not None and database == config.database_url:
         raise Stop(ExitCode.USAGE, "the instance uses this database already")
@@ -153,7 +153,7 @@ def _move_to_engines(
         if storage is not None:
             result = moving.move_to_storage(config, open_blobs(target), make_progress_callback(bar))
         if database is not None:
-            rows = moving.move_to_database(config, lambda: open_store(target), make_progress_callback(bar)).rows
+            rows = moving.move_to_database(config, target, make_progress_callback(bar)).rows
             result = replace(result, rows=rows)
     return result
 
