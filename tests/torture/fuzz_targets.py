@@ -115,7 +115,7 @@ def viewer_settings(data: bytes) -> None:
         if problem.status >= 500:
             raise
         return
-    assert normalize(once.values) == once, "stored settings are not normalized"
+    assert normalize(once) == once, "stored settings are not normalized"
 
 
 def url_rule(data: bytes) -> None:
