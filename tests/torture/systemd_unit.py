@@ -118,6 +118,14 @@ def extract_unit() -> str:
 
 def build_root(root: Path) -> None:
     """Create the root directory of a container with this program, the unit, and two documents in /srv."""
+    before = os.umask(0o022)  # commands that ran in this process may have changed it, as for private files
+    try:
+        _fill_root(root)
+    finally:
+        os.umask(before)
+
+
+def _fill_root(root: Path) -> None:
     for name in ("etc/systemd/system", "opt/docshare/bin", "opt/packages", "opt/python", "opt/source/docshare", "srv",
                  "usr", "var/lib", "run", "tmp", "proc", "sys", "dev", "root", "home"):  # fmt: skip
         (root / name).mkdir(parents=True, exist_ok=True)
