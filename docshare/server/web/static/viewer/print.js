@@ -51,8 +51,9 @@ async function loadAndPrint(source) {
 function describeMissing(total, views) {
   const loaded = views.filter((view) => view.element.classList.contains("is-ready")).map((view) => view.number);
   if (loaded.length === total) return "";
-  const ranges = listRanges(loaded.sort((a, b) => a - b));
-  return `Incomplete: only ${ranges} of ${total} are printed. To print all pages, choose Print in the toolbar of the document.`;
+  const isOne = loaded.length === 1;
+  const pages = isOne ? `page ${loaded[0]}` : listRanges(loaded.sort((a, b) => a - b));
+  return `Incomplete: only ${pages} of ${total} ${isOne ? "is" : "are"} printed. To print all pages, choose Print in the toolbar of the document.`;
 }
 
 /**
