@@ -1,9 +1,13 @@
 """Requests that wait without a thread: when they run again, and what becomes of their claims."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from docshare.server.http import parking
 from docshare.server.http.parking import ParkableRequest, RequestParked
+from tests.http.harness import ListenerHarness, RawConnection, build_request, wait_until
 
 
 class RecordedClaim:
@@ -78,3 +82,46 @@ def test_only_a_request_that_runs_can_wait(request_: ParkableRequest) -> None:
         assert not parking.has_waited()
     assert parking.current_request() is None
     assert not parking.has_waited()
+
+
+class WaitingHarness(ListenerHarness):
+    """A listener whose requests to ``/wait`` wait without a thread; ``parked`` has them in order."""
+
+    def __init__(self, root: Path) -> None:
+        self.parked: list[ParkableRequest] = []
+        super().__init__(root, threads=1)
+
+    def application(self, environ: dict[str, Any], start_response: Any) -> Any:
+        request = parking.current_request()
+        if environ["PATH_INFO"] == "/wait" and request is not None and not parking.has_waited():
+            request.claim = PassingClaim(self.parked)
+            self.parked.append(request)
+            raise RequestParked
+        return super().application(environ, start_response)
+
+
+class PassingClaim:
+    """A claim that passes to the last of ``requests`` when it ends."""
+
+    def __init__(self, requests: list[ParkableRequest]) -> None:
+        self._requests = requests
+
+    def end(self) -> None:
+        self._requests[-1].resume()
+
+
+def test_a_server_stops_although_a_queued_request_passes_its_claim_on(tmp_path: Path) -> None:
+    """Without a free thread, it is canceled in the queue, and the next one is queued by that."""
+    rig = WaitingHarness(tmp_path)
+    with RawConnection(rig.port) as one, RawConnection(rig.port) as two, RawConnection(rig.port) as slow:
+        for number, wire in enumerate((one, two), start=1):
+            wire.send(build_request("GET", "/wait"))
+            assert wait_until(lambda: len(rig.parked) == number)  # noqa: B023 - called in this iteration only
+        slow.send(build_request("GET", "/slow"))
+        assert rig.entered.wait(10)
+        rig.parked[0].resume()
+        rig.server.stop(0)
+        rig.thread.join(10)
+        stopped = not rig.thread.is_alive()
+        rig.gate.set()
+    assert stopped

@@ -233,6 +233,11 @@ class Server:
         channel.handle_close()
         return True
 
+    def _take_queued(self) -> Channel | None:
+        with self._dispatcher.lock:
+            channel: Channel | None = self._queue.popleft() if self._queue else None
+            return channel
+
     def _log_refusals(self, now: float) -> None:
         """Log, from time to time, that connections were closed or refused because of the limits."""
         closed, refused = self.limiter.closed_count, self.limiter.refused_count
@@ -267,7 +272,9 @@ class Server:
         self._dispatcher.set_thread_count(0)
         with self._dispatcher.lock:  # waitress itself would wait by the wall clock
             self._dispatcher.thread_exit_cv.wait_for(lambda: not self._dispatcher.threads, 1)
-        self._dispatcher.shutdown(timeout=0)
+        # waitress would hold its lock meanwhile, but a canceled request can queue one that waited for it.
+        while (queued := self._take_queued()) is not None:
+            queued.cancel()
         self._hooks.writer.shutdown()
         for listener in self._listeners:
             listener.close()
