@@ -21,12 +21,11 @@ from docshare.server.engine_urls import parse_database_url, parse_redis_url, par
 from docshare.server.outbound.mail import parse_mail_url
 from docshare.server.rules.storage_url import BucketAddress, parse_storage_url
 from docshare.server.rules.webhook_url import parse_allowed
+from docshare.server.store.identity import DATABASE_MARKER, read_database_marker
 from docshare.server.store.master_keys import MasterKeyError, parse_keys
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 ENV_PREFIX = "DOCSHARE_"
-DATABASE_MARKER = "database-address"
-"""The file in a data directory that says in which database its rows are, unless they are in the directory itself."""
 METRICS_TOKEN_PREFIX = "token:"  # noqa: S105 - a prefix
 _METRICS_TOKEN_CHARS = 16
 # A host name or an IP address (IPv6 in brackets), and the port unless it is that of HTTPS.
@@ -344,17 +343,15 @@ def load_config(
 def _require_own_rows(data_dir: Path) -> None:
     """Raise ConfigError if the rows of the data directory are in another database: without them, all of its documents
     would look like leftovers, which are removed."""
-    marker = data_dir / DATABASE_MARKER
     try:
-        address = marker.read_text(encoding="utf-8").partition(" ")[0].strip()
-    except (FileNotFoundError, NotADirectoryError):
-        return
+        marker = read_database_marker(data_dir)
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{marker}: {error}") from None
-    raise ConfigError(
-        f"database_url: the documents in {data_dir} belong to {address}; set DOCSHARE_DATABASE_URL as for the server, "
-        f"or delete {marker} if that database is not used any more"
-    )
+        raise ConfigError(f"{data_dir / DATABASE_MARKER}: {error}") from None
+    if marker is not None:
+        raise ConfigError(
+            f"database_url: the documents in {data_dir} belong to {marker.address}; set DOCSHARE_DATABASE_URL as for "
+            f"the server, or delete {data_dir / DATABASE_MARKER} if that database is not used any more"
+        )
 
 
 def _parse_option(key: str, value: Any, source: str) -> Any:

@@ -70,7 +70,7 @@ def test_text_is_positioned_over_its_image(desktop_visitor: Visitor, story: str)
 
 
 def test_text_is_larger_than_the_smallest_font_size_of_readers(browser: Browser, share: ShareDocument) -> None:
-    """A browser would enlarge smaller text, which then is no longer over its image."""
+    """Browsers enlarge text below the smallest font size of their reader, and it would not match the image."""
     report = share(sheets_pdf([Sheet(lines_content("Fine print", size=5))]), "Fine print.pdf")
     with visitor(browser, viewport={"width": 390, "height": 844}, is_mobile=True) as person:
         line = person.open(report).locator(".page-text span").first

@@ -75,8 +75,8 @@ class ConnectionLimiter:
     """All connections of a server, at most ``limit``.
 
     ``share`` is the maximum of one address, unless ``is_exempt(address)``. ``clock`` returns monotonic seconds;
-    ``seconds`` is how long a connection may stay in each phase (no entry: no limit). ``close_queued`` closes the
-    connection of an address whose request was queued last, and returns False if it has none. ``closed_count`` and
+    ``seconds`` is how long a connection may stay in each phase (no entry: no limit). ``close_queued`` closes the newest
+    connection of an address that waits for a worker, and returns False if there is none. ``closed_count`` and
     ``refused_count`` count the connections closed or refused because of the limits.
     """
 

@@ -1,10 +1,38 @@
-"""The identity of a data directory: a random key that never leaves it, and a name derived from that key."""
+"""The identity of a data directory: a random key that never leaves it, a name derived from that key, and the database
+to which its documents belong."""
 
 import hashlib
 import os
 import secrets
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+
+DATABASE_MARKER = "database-address"
+"""The file in a data directory that says in which database its rows are, unless they are in the directory itself."""
+
+
+@dataclass(frozen=True)
+class DatabaseMarker:
+    """The ``address`` of the database with the rows of a data directory, without user and password, and the id of its
+    ``instance``, empty if it is unknown."""
+
+    address: str
+    instance: str
+
+
+def read_database_marker(data_dir: Path) -> DatabaseMarker | None:
+    """Return the marker of a data directory, None without one. Raises OSError and UnicodeDecodeError."""
+    try:
+        address, _, instance = (data_dir / DATABASE_MARKER).read_text(encoding="utf-8").strip().partition(" ")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return DatabaseMarker(address, instance)
+
+
+def write_database_marker(data_dir: Path, marker: DatabaseMarker) -> None:
+    """Store ``marker`` in a data directory. Raises OSError."""
+    write_private(data_dir / DATABASE_MARKER, f"{marker.address} {marker.instance}".strip() + "\n")
 
 
 def instance_key(data_dir: Path) -> str:

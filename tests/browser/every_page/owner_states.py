@@ -363,7 +363,7 @@ PLAIN_STATES: dict[str, State] = {
         ("webhooks", own("/webhooks")),
     )
 }
-"""Pages whose scripts do more than help, without these scripts."""
+"""Pages that need scripts for some of their functions, in a browser without scripts."""
 
 OWNER_STATES: dict[str, State] = (
     list_pages() | LIBRARY_STATES | FILE_STATES | REPORT_STATES | ACCOUNT_STATES | SIGN_IN_STATES | PLAIN_STATES
