@@ -277,7 +277,7 @@ def test_waiting_for_a_spare_worker_ends_when_one_is_free(write_file: Put) -> No
 
 def test_with_two_workers_one_stays_free_for_readers(write_file: Put) -> None:
     path = write_file(paced_pages("fsf"))
-    with closing(PdfEngine(workers=2, timeout_s=4.0)) as engine, ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, closing(PdfEngine(workers=2, timeout_s=60.0)) as engine:
         engine.inspect(path)
         working = make_busy_check(engine)
         ahead = pool.submit(engine.render_if_spare, path, 2, 800)
@@ -285,6 +285,7 @@ def test_with_two_workers_one_stays_free_for_readers(write_file: Put) -> None:
         assert engine.render_if_spare(path, 3, 800) is None
         assert engine.render(path, 1, 800)
         assert not ahead.done()
+        engine.close()
         assert isinstance(ahead.exception(), UnrenderableError)
 
 

@@ -5,6 +5,7 @@ with 1 if one of them raises. Requires ``atheris``, which has wheels for Linux o
 """
 
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -29,8 +30,10 @@ def fuzz(name: str, folder: str, seconds: int) -> None:
 
     with atheris.instrument_imports(include=["docshare"]):
         from tests.torture.fuzz_targets import TARGETS
-    limits = [f"-max_total_time={seconds}", "-timeout=30", "-rss_limit_mb=1024", f"-artifact_prefix={folder}/"]
-    atheris.Setup([sys.argv[0], *limits, "-max_len=512"], TARGETS[name])
+    # The peak counts from the process that started this one: the kernel hands it on.
+    inherited_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    limits = [f"-max_total_time={seconds}", "-timeout=30", f"-rss_limit_mb={inherited_mb + 1024}"]
+    atheris.Setup([sys.argv[0], *limits, "-max_len=512", f"-artifact_prefix={folder}/"], TARGETS[name])
     atheris.Fuzz()
 
 
