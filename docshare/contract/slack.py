@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
+from docshare.contract.webhooks import name_kind
 from docshare.contract.wire import format_seconds
 
 # Limits of Slack, in characters.
@@ -20,20 +21,6 @@ _MAX_SECTIONS = 10  # of fields; a message has room for fifty blocks
 _LABEL_CHARS = 100
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _ELLIPSIS = "…"
-
-KIND_TITLES = {
-    "file.viewed": "Document viewed",
-    "file.downloaded": "Document downloaded",
-    "gate.completed": "Gate completed",
-    "note.created": "New note",
-    "receipt.confirmed": "Receipt confirmed",
-    "file.burned": "View limit reached, document deleted",
-    "content.replaced": "Document replaced",
-    "invite.viewed": "Invitation opened",
-    "proofing.updated": "Proofing started",
-    "webhook.test": "Test delivery",
-}
-"""Event kind -> its name for people."""
 
 _LABELS = {
     "pagesViewed": "Pages viewed",
@@ -62,7 +49,7 @@ def render_message(envelope: Mapping[str, Any], base_url: str) -> dict[str, Any]
     data = dict(envelope["data"])
     uuid, name = data.pop("fileUuid", None), data.pop("fileName", None)
     event = str(envelope["event"])
-    title = _render_line(KIND_TITLES.get(event, event), _HEADER_CHARS)
+    title = _render_line(name_kind(event), _HEADER_CHARS)
     blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain_text_object(title)}]
     if name is not None:
         blocks.append({"type": "section", "text": _plain_text_object(_render_line(name, _TEXT_CHARS))})

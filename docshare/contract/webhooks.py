@@ -8,10 +8,12 @@ from docshare.contract.plans import Plan
 
 
 class WebhookKind(NamedTuple):
-    """One subscribable kind: when it ``fires``, as a sentence; the keys of ``data`` besides ``DATA_KEYS`` that are
-    ``always`` present, or present ``when`` they apply; whether only a ``visitor`` causes it, not the signed-in owner;
-    and the ``plan`` that the owner must have at the time of the event for a delivery to be queued."""
+    """One subscribable kind: its ``title`` for people; when it fires, as a clause (``trigger_text``); the keys of
+    ``data`` besides ``DATA_KEYS`` that are always present, or present when they apply; whether only a visitor causes
+    it, not the signed-in owner; and the ``plan`` that the owner must have at the time of the event for a delivery to be
+    queued."""
 
+    title: str
     trigger_text: str
     required_keys: tuple[str, ...] = ()
     optional_keys: tuple[str, ...] = ()
@@ -23,29 +25,49 @@ _VARIANT_KEYS = ("variantUuid", "variantLabel")
 
 KINDS: dict[str, WebhookKind] = {
     "file.viewed": WebhookKind(
-        "a reader finishes reading the document", ("pagesViewed", "timeMs", "sessionId"), _VARIANT_KEYS
+        "Document viewed",
+        "a reader finishes reading the document",
+        ("pagesViewed", "timeMs", "sessionId"),
+        _VARIANT_KEYS,
     ),
-    "file.downloaded": WebhookKind("a reader downloads the PDF from the share page", optional_keys=_VARIANT_KEYS),
+    "file.downloaded": WebhookKind(
+        "Document downloaded", "a reader downloads the PDF from the share page", optional_keys=_VARIANT_KEYS
+    ),
     "gate.completed": WebhookKind(
-        "a reader passes the email or form gate", ("source",), ("email", "fields"), plan=Plan.PRO
+        "Gate completed", "a reader passes the email or form gate", ("source",), ("email", "fields"), plan=Plan.PRO
     ),
-    "note.created": WebhookKind("a reader leaves a public note", ("author", "body"), ("pageNumber",)),
-    "receipt.confirmed": WebhookKind("a reader marks the document as received", ("name",)),
-    "file.burned": WebhookKind("the view limit is reached and the document is deleted", is_visitor_event=False),
+    "note.created": WebhookKind("New note", "a reader leaves a public note", ("author", "body"), ("pageNumber",)),
+    "receipt.confirmed": WebhookKind("Receipt confirmed", "a reader marks the document as received", ("name",)),
+    "file.burned": WebhookKind(
+        "View limit reached, document deleted",
+        "the view limit is reached and the document is deleted",
+        is_visitor_event=False,
+    ),
     "content.replaced": WebhookKind(
-        "the document behind the link is replaced", ("contentVersion",), is_visitor_event=False
+        "Document replaced", "the document behind the link is replaced", ("contentVersion",), is_visitor_event=False
     ),
-    "invite.viewed": WebhookKind("an invitee opens the document for the first time", ("email", "name")),
-    "proofing.updated": WebhookKind("a reader makes their first mark or annotation", ("kind", "pageNumber", "viewer")),
+    "invite.viewed": WebhookKind(
+        "Invitation opened", "an invitee opens the document for the first time", ("email", "name")
+    ),
+    "proofing.updated": WebhookKind(
+        "Proofing started", "a reader makes their first mark or annotation", ("kind", "pageNumber", "viewer")
+    ),
 }
 """The nine kinds that webhooks can subscribe to."""
 
 TEST_KIND = "webhook.test"  # sent by webhooks.test only
+_TEST_TITLE = "Test delivery"
 DENIED_KIND = "access.denied"  # in the activity feed only
 DENIED_REQUIRED_KEYS = ("reason", "count")
 DENIED_OPTIONAL_KEYS = ("variantUuid",)
 DENIED_REASONS = ("password", "domain", "revoked", "expired", "burned")
 ACTIVITY_KINDS: tuple[str, ...] = (*KINDS, DENIED_KIND)
+
+
+def name_kind(kind: str) -> str:
+    """Return the name of a kind for people; the kind itself if it has none."""
+    return _TEST_TITLE if kind == TEST_KIND else KINDS[kind].title if kind in KINDS else kind
+
 
 GATE_SOURCES = ("form", "email")  # values of ``source`` in gate.completed
 PROOFING_KINDS = ("mark", "annotation")

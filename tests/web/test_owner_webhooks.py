@@ -8,8 +8,6 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from docshare.contract.signing import verify
-from docshare.contract.slack import KIND_TITLES
-from docshare.contract.webhooks import KINDS, TEST_KIND
 from tests.support.cast import Person, World
 from tests.support.database import dump_database
 from tests.support.due_deliveries import deliver_due
@@ -91,10 +89,12 @@ def test_all_nine_event_kinds_are_offered_with_a_description(owner_browser: Flas
 
 
 def test_each_event_kind_has_a_name_for_people(owner_browser: FlaskClient) -> None:
-    assert set(KIND_TITLES) == {*KINDS, TEST_KIND}
     page = parse_html(get_webhooks_page(owner_browser))
     names = [label.find_one("span").words for label in page.find_all("label", class_="check")]
-    assert names == [KIND_TITLES[kind] for kind in KINDS]
+    assert names == [
+        "Document viewed", "Document downloaded", "Gate completed", "New note", "Receipt confirmed",
+        "View limit reached, document deleted", "Document replaced", "Invitation opened", "Proofing started",
+    ]  # fmt: skip
 
 
 def test_an_event_kind_above_the_plan_names_the_required_plan(world: World, owner_browser: FlaskClient) -> None:

@@ -13,8 +13,7 @@ from docshare.contract.fields import is_uuid
 from docshare.contract.limits import SESSION_WEBHOOK_TEST
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.contract.slack import KIND_TITLES
-from docshare.contract.webhooks import DEFAULT_FORMAT, DISABLE_AFTER, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT
+from docshare.contract.webhooks import DEFAULT_FORMAT, DISABLE_AFTER, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT, name_kind
 from docshare.report import words
 from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, current_runtime
@@ -216,15 +215,11 @@ def _describe_kinds(plan: Plan) -> dict[str, tuple[str, str]]:
     """Return the name of each kind for people, and when it fires with what else it requires of an owner on ``plan``."""
     return {
         name: (
-            _name_kind(name),
+            kind.title,
             f"When {kind.trigger_text}." + (f" Needs {kind.plan.tier.title()}." if kind.plan > plan else ""),
         )
         for name, kind in KINDS.items()
     }
-
-
-def _name_kind(kind: str) -> str:
-    return KIND_TITLES.get(kind, kind)
 
 
 def _list_file_names(caller: Caller, wanted: object) -> dict[str, str]:
@@ -254,7 +249,7 @@ def _build_webhook_entry(row: WebhookRow, file: str) -> WebhookEntry:
     return WebhookEntry(
         uuid=row.uuid,
         url=row.url,
-        kinds=[_name_kind(kind) for kind in json.loads(row.events)],
+        kinds=[name_kind(kind) for kind in json.loads(row.events)],
         format=_FORMAT_LABELS[row.format],
         file=file,
         created=words.format_date(row.created_at),
@@ -268,7 +263,7 @@ def _build_webhook_entry(row: WebhookRow, file: str) -> WebhookEntry:
 def _build_delivery_entry(row: DeliveryRow, *, active: bool) -> DeliveryEntry:
     return DeliveryEntry(
         id=row.id,
-        event=_name_kind(row.event),
+        event=name_kind(row.event),
         created=words.format_date_time(row.created_at),
         state=row.state,
         due="" if row.next_at is None else words.format_date_time(row.next_at),
