@@ -150,14 +150,25 @@ def test_an_owner_or_a_document_gets_one_worker_if_another_owner_waits(tenant: T
     assert list_owners(start_all(schedule, 0.0)) == ["ann"]
 
 
-def test_the_last_worker_is_not_for_an_owner_with_a_slow_job() -> None:
+def test_the_last_worker_is_not_for_an_owner_with_a_slow_job_while_others_are_active() -> None:
     schedule = make_schedule()
+    schedule.budget.charge(make_tenant("ann"), 0.05, 0.0)
     schedule.enqueue(JobLane.PAGES, make_tenant("mal"))
     spend_time(start_all(schedule), 0.3)
     schedule.enqueue(JobLane.PAGES, make_tenant("mal", "another"))
     assert start_all(schedule, 0.5) == []
     schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
     assert list_owners(start_all(schedule, 0.5)) == ["ann"]
+
+
+def test_a_reader_does_not_wait_for_a_slow_page_of_the_same_owner_if_no_other_is_active() -> None:
+    schedule = make_schedule()
+    schedule.budget.charge(make_tenant("ann"), 0.02, 0.0)
+    ahead = schedule.start_spare(JobLane.PAGES, make_tenant("ann"), 1.0)
+    assert ahead is not None
+    spend_time([ahead], 0.3)
+    schedule.enqueue(JobLane.PAGES, make_tenant("ann"))
+    assert list_owners(start_all(schedule, 1.3)) == ["ann"]
 
 
 @pytest.mark.parametrize("owners", [["mal", "mal"], ["mal", "mallory"]], ids=["one owner", "two owners"])

@@ -208,13 +208,15 @@ class WorkerSchedule:
         Only an owner over its budget also waits for a job that is expected to be slow: otherwise, an attacker could
         make the owner of a document with lasting pages wait.
         """
+        if not self.budget.expects_quick_jobs(ticket.tenant.owner, now):
+            return False
         lasting = self._list_lasting(ticket.lane)
         others = max(1, self._places[ticket.lane] - 1)
         if len(lasting) >= others and any(
             job.tenant.owner == ticket.tenant.owner and job.spent_s > QUICK_JOB_S for job in lasting
         ):
             return True
-        if not self.budget.is_lasting(ticket.tenant) or not self.budget.expects_quick_jobs(ticket.tenant.owner, now):
+        if not self.budget.is_lasting(ticket.tenant):
             return False
         if not self.budget.is_over_budget(ticket.tenant.owner, now):
             lasting = [job for job in lasting if not self.budget.is_risky(job.tenant, now)]
