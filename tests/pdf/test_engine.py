@@ -19,6 +19,7 @@ from docshare.server.pdf.engine import PdfEngine, UnrenderableError
 from tests.support.hostile_pdfs import memory_bomb, paced_pages
 from tests.support.pdfs import many_pages_pdf, simple_pdf
 from tests.support.polling import wait_until
+from tests.support.terminal import Terminal
 
 Put = Callable[..., Path]
 
@@ -221,10 +222,33 @@ def test_a_worker_is_confined(write_file: Put, monkeypatch: pytest.MonkeyPatch) 
         assert int(read_soft_limit(pid, "Max open files")) < 64
         assert int(read_soft_limit(pid, "Max cpu time")) < 30
         assert b"DOCSHARE" not in Path(f"/proc/{pid}/environ").read_bytes()
-        assert os.getsid(pid) != os.getsid(0)
+        assert os.getpgid(pid) != os.getpgid(0)
         status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
         assert int(status["CapEff"], 16) & ~0b110 == 0  # an upper bound: other users have open files too
         assert status["NoNewPrivs"] == "1"
+
+
+def test_a_worker_has_no_terminal(write_file: Put) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from docshare.server.pdf.engine import PdfEngine; "
+        "engine = PdfEngine(workers=1); engine.inspect(Path(sys.argv[1])); "
+        "terminals = [Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[4] "
+        "for pid in (os.getpid(), *engine.list_pids())]; print(terminals[0] != '0', terminals[1:]); engine.close()"
+    )
+    command = [sys.executable, "-c", code, str(write_file(simple_pdf(1)))]
+    with Terminal(command, os.environ) as terminal:
+        assert terminal.wait_for_exit().text == "True ['0']\n"
+
+
+def test_workers_of_slow_documents_run_only_while_the_processors_are_idle(write_file: Put) -> None:
+    with closing(PdfEngine(workers=1)) as engine:
+        path = write_file(paced_pages("fm"))
+        engine.render(path, 1, 800)
+        (pid,) = engine.list_pids()
+        assert os.sched_getscheduler(pid) == os.SCHED_OTHER
+        engine.render(path, 2, 800)
+        engine.render(path, 1, 800)
+        assert os.SCHED_IDLE in map(os.sched_getscheduler, engine.list_pids())
 
 
 def test_a_worker_of_root_has_no_network(write_file: Put) -> None:

@@ -235,7 +235,8 @@ def count_clients(name: str) -> int:
 
 def send_flood(attack_requests: list[AttackRequest], clients: int, stop: Event, counts: Any) -> None:
     """Send ``attack_requests`` repeatedly from ``clients`` threads until ``stop``; count the statuses in ``counts``."""
-    os.nice(10)  # real attackers have their own machines, so these must not slow down the server
+    # Real attackers have their own machines, so these must not slow down the server.
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     turn, lock, seen = itertools.cycle(attack_requests), threading.Lock(), Counter[int]()
 
     def send() -> None:

@@ -246,9 +246,10 @@ class WorkerPool:
             ticket = self._schedule.enqueue(lane, tenant)
             self._paths[ticket] = path
             try:
+                is_due = True
                 while True:
                     now = time.monotonic()
-                    if not self._closed:
+                    if is_due and not self._closed:
                         self._apply_schedule(now)
                     if ticket in self._held:
                         return self._held[ticket]
@@ -256,7 +257,7 @@ class WorkerPool:
                         raise _unavailable_problem("The server is stopping.", 5)
                     if ticket in self._refused or now >= deadline:
                         raise _unavailable_problem(_BUSY_TEXTS[lane], 2)
-                    self._changed.wait(min(_POLL_S, deadline - now))
+                    is_due = not self._changed.wait(min(_POLL_S, deadline - now))  # who notifies has applied it
             finally:
                 self._refused.discard(ticket)
                 del self._paths[ticket]

@@ -52,5 +52,7 @@ def run_module(name: str, arguments: list[str], stdin: socket.socket, *, stdout:
         stderr=subprocess.DEVNULL,
         cwd="/",  # Python does not start in a deleted directory, which the server's can be
         env=environment.of_worker(),
-        start_new_session=True,  # Ctrl-C must reach only the server, which then ends its workers
+        # Ctrl-C must reach only the server, which then ends its workers. In a session of its own, a demoted worker
+        # would compete with the server as an equal: the kernel can schedule by session first (autogroup).
+        process_group=0,
     )

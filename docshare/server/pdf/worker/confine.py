@@ -6,11 +6,13 @@ privileges, which can make few system calls. The layers are independent: a host 
 
 import contextlib
 import ctypes
+import fcntl
 import math
 import os
 import resource
 import signal
 import sys
+import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -63,6 +65,16 @@ class ProcessPlace(NamedTuple):
 
     number: int
     refusal: str | None
+
+
+def leave_terminal() -> None:
+    """Give up the terminal of the server, into which this process could otherwise type."""
+    with contextlib.suppress(OSError):
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+        try:
+            fcntl.ioctl(terminal, termios.TIOCNOTTY)
+        finally:
+            os.close(terminal)
 
 
 def enter_process_namespace() -> ProcessPlace:

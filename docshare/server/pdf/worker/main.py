@@ -176,6 +176,7 @@ def _truncate_text(page: dict[str, Any]) -> bytes:
 
 
 if __name__ == "__main__":
+    confine.leave_terminal()
     main(
         int(sys.argv[1]),
         float(sys.argv[2]),

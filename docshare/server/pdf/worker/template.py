@@ -28,6 +28,7 @@ _MAX_REQUEST_BYTES = 4096
 
 def serve() -> None:
     """Serve requests until the server closes its end of the socket."""
+    confine.leave_terminal()
     place = confine.enter_process_namespace()
     requests = _move_socket()
     if not _can_fork(place):
@@ -114,7 +115,6 @@ def _fork_worker(
             for number, stream in enumerate(streams):
                 os.dup2(stream, number)
                 os.close(stream)
-            os.setsid()  # some priorities apply to sessions
             # The ID of this process on the host, where /proc was mounted.
             run_worker(memory_bytes, timeout_s, place._replace(number=int(os.readlink("/proc/self"))))
         finally:
