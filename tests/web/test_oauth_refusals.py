@@ -241,6 +241,17 @@ def test_reuse_of_a_code_by_another_client_revokes_nothing(app: OAuthApp) -> Non
     assert app.get("/api/v1/files", tokens["access_token"]).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke", "/oauth/device_authorization"])
+@pytest.mark.parametrize("sent", [{}, {"client_id": "nobody"}, {"client_id": "nobody", "client_secret": "x"}])
+def test_an_unknown_client_is_described_in_words(app: OAuthApp, path: str, sent: dict[str, str]) -> None:
+    form = {"grant_type": "refresh_token", "refresh_token": "x", "token": "x", "scope": "files:read"}
+    answer = app.http.post(path, data=form | sent)
+    assert answer.get_json() == {
+        "error": "invalid_client",
+        "error_description": "The client is unknown, or its secret is missing or wrong.",
+    }
+
+
 @pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke"])
 def test_token_and_revocation_endpoints_accept_post_only(app: OAuthApp, path: str) -> None:
     assert app.http.get(path).status_code == 405

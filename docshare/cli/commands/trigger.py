@@ -31,6 +31,7 @@ app = App()
 
 _BURNED = "file.burned"
 _SLUG_PREFIX = "slug:"
+_FILE_HELP = f"{OPERATOR_HELP[:-1]}, or slug:NAME."
 _POLL_INTERVAL = 0.5  # seconds between two polls of a delivery
 _ATTEMPT_TIMEOUT = 60.0  # seconds until the first attempt ends: queue poll every 5, receiver timeout of 10
 _MAX_COUNT = 1_000
@@ -77,9 +78,7 @@ _DRY_RUN_SPEC = Spec(
 @app.command("trigger", spec=TRIGGER_SPEC)
 def trigger(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of event; see: docshare webhooks kinds.")],
-    file: Annotated[
-        str | None, typer.Option("--file", metavar="FILE", help=f"The file: {OPERATOR_HELP[:-1]}, or slug:NAME.")
-    ] = None,
+    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"The file: {_FILE_HELP}")] = None,
     variant: Annotated[
         str | None,
         typer.Option(
@@ -184,7 +183,7 @@ def _build_request(
     name = (
         file.removeprefix(_SLUG_PREFIX)
         if file.startswith(_SLUG_PREFIX)
-        else resolve_operator_file(ctx, file, directory)
+        else resolve_operator_file(ctx, file, directory, _FILE_HELP)
     )
     through = {} if variant is None else {"variant": extract_link_name(variant) if "://" in variant else variant}
     return {"kind": kind, "file": name, **through, **{f"set.{key}": text for key, text in texts.items()}}

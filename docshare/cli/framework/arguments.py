@@ -38,17 +38,18 @@ def require_last_upload(context: "Context") -> str:
     return str(last["uuid"])
 
 
-def resolve_operator_file(context: "Context", word: str, directory: Path) -> str:
+def resolve_operator_file(context: "Context", word: str, directory: Path, accepted: str = OPERATOR_HELP) -> str:
     """Return the UUID or short id named by ``word``; raise Stop (2) for others and links of other servers.
 
-    The operator of the instance in ``directory`` has no file list to look up a slug in.
+    The operator of the instance in ``directory`` has no file list to look up a slug in. ``accepted``: what the hint of
+    the error lists.
     """
     if word == _LAST_UPLOAD:
         return require_last_upload(context)
     name = _extract_local_name(word, directory) if word.startswith(SCHEMES) else word
     if UUID.fullmatch(name.lower()) or SHORT_ID.fullmatch(name):
         return name
-    raise Stop(ExitCode.USAGE, f"{word!r} is not a file", hint=f"Use {OPERATOR_HELP}")
+    raise Stop(ExitCode.USAGE, f"{word!r} is not a file", hint=f"Use {accepted}")
 
 
 def resolve_reported_file(context: "Context", word: str, directory: Path) -> str:

@@ -297,6 +297,14 @@ class DocshareAuthorizationServer(AuthorizationServer):  # type: ignore[misc]
         found = clients.find(current_runtime(), client_id)
         return _ClientAdapter(found) if found else None
 
+    def authenticate_client(self, request: OAuth2Request, methods: list[str], endpoint: str = "token") -> Any:
+        """Return the client that sent ``request``. Authlib's own method describes an error by a list of its methods."""
+        try:
+            return super().authenticate_client(request, methods, endpoint)
+        except InvalidClientError as error:
+            error.description = "The client is unknown, or its secret is missing or wrong."
+            raise
+
     def get_authorization_grant(self, request: OAuth2Request) -> Any:
         """Return the grant. Authlib's own method reports a missing ``response_type`` as an unsupported one."""
         try:

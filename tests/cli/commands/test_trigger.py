@@ -137,6 +137,13 @@ def test_a_file_can_be_given_as_uuid_link_or_slug(trigger_shell: TriggerShell) -
     assert len(trigger_shell.list_activity()) == 3
 
 
+def test_a_word_that_names_no_file_gets_a_hint_with_all_ways_to_name_one(trigger_shell: TriggerShell) -> None:
+    failed = trigger_shell.shell("trigger", "file.viewed", "--file", "my-deck", "--data", trigger_shell.data)
+    assert failed.code == 2
+    assert "'my-deck' is not a file" in failed.err
+    assert "Use UUID, short id, share link or @last, or slug:NAME." in failed.err
+
+
 def test_a_dry_run_prints_the_event_and_changes_nothing(trigger_shell: TriggerShell) -> None:
     found = trigger_shell.trigger("file.viewed", "--set", "pagesViewed=2", "-n", "--json").json
     assert found == {
