@@ -10,8 +10,9 @@ from docshare.contract.problems import Problem
 class Setting(NamedTuple):
     """One field of the settings body: its ``kind`` (of ``contract.kinds``, or ``viewer``), the ``plan`` that it
     requires, the ``default`` of a new file (None: unset), the wire values that clear it (``clears``), when the File
-    object contains it (``visibility``): ``always``, if it is ``set``, or ``never`` under this name, and the allowed
-    ``words`` or the range from ``low`` to ``high``."""
+    object contains it (``visibility``): ``always``, if it is ``set``, or ``never`` under this name, the allowed
+    ``words`` or the range from ``low`` to ``high``, and its ``options`` of ``docshare upload`` and ``docshare settings
+    set``: a switch has one for on and one for off."""
 
     name: str
     kind: str
@@ -22,67 +23,49 @@ class Setting(NamedTuple):
     words: tuple[str, ...] = ()
     low: float = 0
     high: float = 0
+    options: tuple[str, ...] = ()
 
 
-def _boolean_setting(name: str, plan: Plan = Plan.FREE, *, default: bool = False) -> Setting:
-    return Setting(name, "boolean", plan, default)
+def _boolean_setting(
+    name: str, plan: Plan = Plan.FREE, *, default: bool = False, options: tuple[str, ...] = ()
+) -> Setting:
+    return Setting(name, "boolean", plan, default, options=options)
 
 
 _SETTING_ROWS: tuple[Setting, ...] = (
-    Setting("viewerMode", "word", default="standard", words=viewer.VIEWER_MODES),
+    Setting("viewerMode", "word", default="standard", words=viewer.VIEWER_MODES, options=("--mode",)),
     Setting("password", "password", Plan.BASIC, clears=("",), visibility="never"),  # shown as ``protected``
-    _boolean_setting("allowDownload", default=True),
-    _boolean_setting("showExpiry", default=True),
+    _boolean_setting("allowDownload", default=True, options=("--download", "--no-download")),
+    _boolean_setting("showExpiry", default=True, options=("--show-expiry", "--hide-expiry")),
     # Unset: readers can choose unless the link asks who they are. The File object always shows the setting in effect.
-    Setting("readerChoice", "boolean", clears=(None,)),
-    _boolean_setting("showSender", default=True),
-    _boolean_setting("requireEmail", Plan.PRO),
-    _boolean_setting("notifyOnView", Plan.BASIC),
-    Setting("deleteAt", "datetime", visibility="set"),
+    Setting("readerChoice", "boolean", clears=(None,), options=("--reader-choice", "--no-reader-choice")),
+    _boolean_setting("showSender", default=True, options=("--show-sender", "--hide-sender")),
+    _boolean_setting("requireEmail", Plan.PRO, options=("--require-email", "--no-require-email")),
+    _boolean_setting("notifyOnView", Plan.BASIC, options=("--notify", "--no-notify")),
+    Setting("deleteAt", "datetime", visibility="set", options=("--expires",)),
     Setting("neverExpire", "boolean", default=False, visibility="never"),
-    Setting("viewLimit", "integer", Plan.BASIC, clears=(0,), visibility="set", low=0, high=limits.VIEW_LIMIT_MAX),
-    Setting("pageRange", "pages", Plan.PRO, clears=({"from": 0, "to": 0},), visibility="set"),
-    Setting("gateFields", "form", Plan.PRO, clears=([], None), visibility="set"),
-    Setting("gateDomains", "domains", Plan.PRO, clears=([],), visibility="set"),
-    _boolean_setting("askReceipt", Plan.BASIC),
-    _boolean_setting("commentsEnabled", Plan.PRO),
-    _boolean_setting("commentsAllowPublic", Plan.PRO),
-    _boolean_setting("notifyOnComment", Plan.PRO),
-    _boolean_setting("marksEnabled", Plan.PRO),
-    _boolean_setting("annotationsEnabled", Plan.PRO),
-    _boolean_setting("watermark", Plan.PRO),
-    Setting("slug", "slug", Plan.PRO, clears=("",), visibility="set"),
+    Setting(
+        "viewLimit", "integer", Plan.BASIC,
+        clears=(0,), visibility="set", high=limits.VIEW_LIMIT_MAX, options=("--views",),
+    ),
+    Setting("pageRange", "pages", Plan.PRO, clears=({"from": 0, "to": 0},), visibility="set", options=("--pages",)),
+    Setting("gateFields", "form", Plan.PRO, clears=([], None), visibility="set", options=("--gate",)),
+    Setting("gateDomains", "domains", Plan.PRO, clears=([],), visibility="set", options=("--email-domain",)),
+    _boolean_setting("askReceipt", Plan.BASIC, options=("--receipt", "--no-receipt")),
+    _boolean_setting("commentsEnabled", Plan.PRO, options=("--comments", "--no-comments")),
+    _boolean_setting("commentsAllowPublic", Plan.PRO, options=("--comments-public", "--no-comments-public")),
+    _boolean_setting("notifyOnComment", Plan.PRO, options=("--notify-comments", "--no-notify-comments")),
+    _boolean_setting("marksEnabled", Plan.PRO, options=("--marks", "--no-marks")),
+    _boolean_setting("annotationsEnabled", Plan.PRO, options=("--annotations", "--no-annotations")),
+    _boolean_setting("watermark", Plan.PRO, options=("--watermark", "--no-watermark")),
+    Setting("slug", "slug", Plan.PRO, clears=("",), visibility="set", options=("--slug",)),
     Setting("viewerSettings", "viewer", Plan.BASIC, default={}, clears=({}, [])),
     Setting("detachDesignToolDesign", "boolean", default=False, visibility="never"),
     _boolean_setting("designToolUpdatesEnabled"),
-)
+)  # fmt: skip
 
 SETTINGS: dict[str, Setting] = {row.name: row for row in _SETTING_ROWS}
 """Every field of the settings body, in the order of the specification."""
-
-SETTING_OPTIONS: dict[str, tuple[str, ...]] = {
-    "viewerMode": ("--mode",),
-    "allowDownload": ("--download", "--no-download"),
-    "showExpiry": ("--show-expiry", "--hide-expiry"),
-    "readerChoice": ("--reader-choice", "--no-reader-choice"),
-    "showSender": ("--show-sender", "--hide-sender"),
-    "requireEmail": ("--require-email", "--no-require-email"),
-    "notifyOnView": ("--notify", "--no-notify"),
-    "deleteAt": ("--expires",),
-    "viewLimit": ("--views",),
-    "pageRange": ("--pages",),
-    "gateFields": ("--gate",),
-    "gateDomains": ("--email-domain",),
-    "askReceipt": ("--receipt", "--no-receipt"),
-    "commentsEnabled": ("--comments", "--no-comments"),
-    "commentsAllowPublic": ("--comments-public", "--no-comments-public"),
-    "notifyOnComment": ("--notify-comments", "--no-notify-comments"),
-    "marksEnabled": ("--marks", "--no-marks"),
-    "annotationsEnabled": ("--annotations", "--no-annotations"),
-    "watermark": ("--watermark", "--no-watermark"),
-    "slug": ("--slug",),
-}
-"""Setting -> its option of ``docshare settings set``; a switch has one for on and one for off."""
 
 
 def parse_settings(body: object) -> dict[str, Any]:

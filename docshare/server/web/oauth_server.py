@@ -33,7 +33,6 @@ from docshare.contract.scopes import DEVICE_GRANT_TYPE, SCOPES, normalize_scopes
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.oauth import clients, devices
 from docshare.server.services.oauth import grants as oauth
-from docshare.server.services.oauth.grants import TokenPair
 
 _CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"]
 _GRANT_TYPES = ("authorization_code", "refresh_token", DEVICE_GRANT_TYPE)
@@ -128,7 +127,7 @@ class _CodeGrant(grants.AuthorizationCodeGrant):  # type: ignore[misc]  # authli
         tokens = oauth.exchange_code(current_runtime(), self.request.authorization_code.row)
         if tokens is None:
             raise InvalidGrantError("Invalid 'code' in request.")
-        return 200, _token_response(tokens), self.TOKEN_RESPONSE_HEADER
+        return 200, tokens.describe(), self.TOKEN_RESPONSE_HEADER
 
 
 class _RefreshGrant(grants.RefreshTokenGrant):  # type: ignore[misc]
@@ -151,7 +150,7 @@ class _RefreshGrant(grants.RefreshTokenGrant):  # type: ignore[misc]
         tokens = oauth.refresh_tokens(current_runtime(), token.row, scopes)
         if tokens is None:
             raise InvalidGrantError("Invalid 'refresh_token' in request.")
-        return 200, _token_response(tokens), self.TOKEN_RESPONSE_HEADER
+        return 200, tokens.describe(), self.TOKEN_RESPONSE_HEADER
 
 
 class _DeviceAdapter:
@@ -194,7 +193,7 @@ class _DeviceGrant(DeviceCodeGrant):  # type: ignore[misc]
         tokens = devices.exchange(current_runtime(), self.request.credential.row)
         if tokens is None:
             raise InvalidGrantError("Invalid 'device_code' in request.")
-        return 200, _token_response(tokens), self.TOKEN_RESPONSE_HEADER
+        return 200, tokens.describe(), self.TOKEN_RESPONSE_HEADER
 
 
 class _DeviceAuthorization(DeviceAuthorizationEndpoint):  # type: ignore[misc]
@@ -396,13 +395,3 @@ def _validate_parameters(values: MultiDict[str, str]) -> OAuth2Request:
         if not plain or len(text) > URL_CHARS:
             raise InvalidRequestError(f"Invalid '{name}' in request.")
     return _ParsedRequest(request, values)
-
-
-def _token_response(tokens: TokenPair) -> dict[str, Any]:
-    return {
-        "access_token": tokens.access,
-        "token_type": "Bearer",
-        "expires_in": tokens.expires_in,
-        "refresh_token": tokens.refresh,
-        "scope": tokens.scopes,
-    }

@@ -110,8 +110,6 @@ def _read_background(_context: "Context", key: str, look: str) -> tuple[str, Any
 
 # Options whose value is not the API value, in the order of the request: each returns the key and the API value.
 _READERS: dict[str, Callable[["Context", str, Any], tuple[str, Any]]] = {
-    "hide_expiry": lambda _context, key, hide: (key, not hide),
-    "hide_sender": lambda _context, key, hide: (key, not hide),
     "pages": lambda _context, key, text: (key, parse_page_range(text, "--pages")),
     "expires": _read_expiry,
     "gate": lambda context, key, source: (

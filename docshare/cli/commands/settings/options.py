@@ -1,15 +1,18 @@
 """The options that set settings, for ``docshare upload`` and ``docshare settings set``.
 
-Each is declared once, in a class that ``option_groups.add_options`` adds to a command: its names, type and help, and
-with ``Sets`` the setting that takes its value.
+Each is declared once, in a class that ``option_groups.add_options`` adds to a command: its type, help and setting,
+whose row of ``contract.settings`` has its names.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
+from typer.models import OptionInfo
 
 from docshare.cli.framework.option_groups import OptionGroup
+from docshare.contract.settings import SETTINGS
+from docshare.contract.viewer import PRESETS
 
 TextList = list[str] | None
 Text = str | None
@@ -24,18 +27,14 @@ DRY_RUN = typer.Option("--dry-run", "-n", help="Print the requests without sendi
 VALIDATE = typer.Option("--validate/--no-validate", help="Check the values before sending.")
 
 
-class Sets(NamedTuple):
-    """The setting that an option sets: a key of ``declarations.ROWS``, or a block of ``viewerSettings``."""
+class SettingOption(OptionInfo):
+    """An option that sets the setting ``key`` (of ``contract.settings``, which names its options), or the block of
+    ``viewerSettings`` with the path ``key``, under the name of the attribute."""
 
-    key: str
-
-
-def _text_option(metavar: str, help: str) -> Any:
-    return typer.Option(metavar=metavar, help=help)
-
-
-def _switch_option(names: str, help: str) -> Any:
-    return typer.Option(names, help=help)
+    def __init__(self, key: str, help: str, metavar: str | None = None) -> None:
+        names = SETTINGS[key].options if key in SETTINGS else ()
+        super().__init__(default=..., param_decls=["/".join(names)] if names else None, help=help, metavar=metavar)
+        self.key = key
 
 
 class SettingOptions(OptionGroup):
@@ -46,7 +45,7 @@ class SettingOptions(OptionGroup):
         """Yield the options that set one setting, each with the key of the setting."""
         for option in cls.parameters():
             for mark in option.annotation.__metadata__:
-                if isinstance(mark, Sets):
+                if isinstance(mark, SettingOption):
                     yield option.name, mark.key
 
     def list_given(self) -> list[tuple[str, str, Any]]:
@@ -58,52 +57,28 @@ class SettingOptions(OptionGroup):
 class SharingOptions(SettingOptions):
     """The most common settings of a share link."""
 
-    mode: Annotated[
-        Text, _text_option("MODE", "Viewer: standard, flipbook, swipe or magazine."), Sets("viewerMode")
+    mode: Annotated[Text, SettingOption("viewerMode", "Viewer: standard, flipbook, swipe or magazine.", "MODE")] = None
+    password_file: Annotated[
+        Text, typer.Option(metavar="F", help="Read the password from a file; '-' is stdin. [Basic]")
     ] = None
-    password_file: Annotated[Text, _text_option("F", "Read the password from a file; '-' is stdin. [Basic]")] = None
     password_prompt: Annotated[bool, typer.Option("--password-prompt", help="Prompt for a password. [Basic]")] = False
-    download: Annotated[
-        Switch, _switch_option("--download/--no-download", "Let readers download the document."), Sets("allowDownload")
-    ] = None
+    download: Annotated[Switch, SettingOption("allowDownload", "Let readers download the document.")] = None
     expires: Annotated[
-        Text, _text_option("TIME", "Expiry: 7d, a date (end of day), a time, or never."), Sets("deleteAt")
+        Text, SettingOption("deleteAt", "Expiry: 7d, a date (end of day), a time, or never.", "TIME")
     ] = None
-    hide_expiry: Annotated[
-        Switch, _switch_option("--hide-expiry/--show-expiry", "Hide the expiry date."), Sets("showExpiry")
-    ] = None
-    reader_choice: Annotated[
-        Switch,
-        _switch_option("--reader-choice/--no-reader-choice", "Let readers choose not to be measured."),
-        Sets("readerChoice"),
-    ] = None
-    hide_sender: Annotated[
-        Switch, _switch_option("--hide-sender/--show-sender", "Hide your name and logo."), Sets("showSender")
-    ] = None
-    views: Annotated[
-        int | None, typer.Option(metavar="N", help="Delete after N views (0: no limit). [Basic]"), Sets("viewLimit")
-    ] = None
-    pages: Annotated[Text, _text_option("A-B", "Show only these pages (all: every page). [Pro]"), Sets("pageRange")] = (
-        None
-    )
-    require_email: Annotated[
-        Switch,
-        _switch_option("--require-email/--no-require-email", "Ask readers for an email address. [Pro]"),
-        Sets("requireEmail"),
-    ] = None
+    show_expiry: Annotated[Switch, SettingOption("showExpiry", "Show or hide the expiry date.")] = None
+    reader_choice: Annotated[Switch, SettingOption("readerChoice", "Let readers choose not to be measured.")] = None
+    show_sender: Annotated[Switch, SettingOption("showSender", "Show or hide your name and logo.")] = None
+    views: Annotated[int | None, SettingOption("viewLimit", "Delete after N views (0: no limit). [Basic]", "N")] = None
+    pages: Annotated[Text, SettingOption("pageRange", "Show only these pages (all: every page). [Pro]", "A-B")] = None
+    require_email: Annotated[Switch, SettingOption("requireEmail", "Ask readers for an email address. [Pro]")] = None
     email_domain: Annotated[
-        TextList, _text_option("D", "Require an email address of this domain; repeatable. [Pro]"), Sets("gateDomains")
+        TextList, SettingOption("gateDomains", "Require an email address of this domain; repeatable. [Pro]", "D")
     ] = None
-    notify: Annotated[
-        Switch, _switch_option("--notify/--no-notify", "Notify me of each view. [Basic]"), Sets("notifyOnView")
-    ] = None
-    watermark: Annotated[
-        Switch, _switch_option("--watermark/--no-watermark", "Stamp the pages. [Pro]"), Sets("watermark")
-    ] = None
-    receipt: Annotated[
-        Switch, _switch_option("--receipt/--no-receipt", "Ask readers to confirm receipt. [Basic]"), Sets("askReceipt")
-    ] = None
-    slug: Annotated[Text, _text_option("NAME", "Custom link: /NAME. [Pro]"), Sets("slug")] = None
+    notify: Annotated[Switch, SettingOption("notifyOnView", "Notify me of each view. [Basic]")] = None
+    watermark: Annotated[Switch, SettingOption("watermark", "Stamp the pages. [Pro]")] = None
+    receipt: Annotated[Switch, SettingOption("askReceipt", "Ask readers to confirm receipt. [Basic]")] = None
+    slug: Annotated[Text, SettingOption("slug", "Custom link: /NAME. [Pro]", "NAME")] = None
     assignments: Annotated[
         TextList, typer.Option("--set", metavar="KEY=VALUE", help="Set any setting; see docshare settings schema.")
     ] = None
@@ -120,50 +95,29 @@ class UploadSettings(SharingOptions):
 class AllSettings(SharingOptions):
     """The options of ``docshare settings set``."""
 
-    comments: Annotated[
-        Switch, _switch_option("--comments/--no-comments", "Let readers leave notes. [Pro]"), Sets("commentsEnabled")
-    ] = None
+    comments: Annotated[Switch, SettingOption("commentsEnabled", "Let readers leave notes. [Pro]")] = None
     comments_public: Annotated[
-        Switch,
-        _switch_option("--comments-public/--no-comments-public", "Let readers see each other's notes. [Pro]"),
-        Sets("commentsAllowPublic"),
+        Switch, SettingOption("commentsAllowPublic", "Let readers see each other's notes. [Pro]")
     ] = None
-    notify_comments: Annotated[
-        Switch,
-        _switch_option("--notify-comments/--no-notify-comments", "Notify me of notes. [Pro]"),
-        Sets("notifyOnComment"),
-    ] = None
-    marks: Annotated[
-        Switch, _switch_option("--marks/--no-marks", "Let readers mark pages. [Pro]"), Sets("marksEnabled")
-    ] = None
-    annotations: Annotated[
-        Switch,
-        _switch_option("--annotations/--no-annotations", "Let readers annotate. [Pro]"),
-        Sets("annotationsEnabled"),
-    ] = None
+    notify_comments: Annotated[Switch, SettingOption("notifyOnComment", "Notify me of notes. [Pro]")] = None
+    marks: Annotated[Switch, SettingOption("marksEnabled", "Let readers mark pages. [Pro]")] = None
+    annotations: Annotated[Switch, SettingOption("annotationsEnabled", "Let readers annotate. [Pro]")] = None
     gate: Annotated[
-        Text, _text_option("F", "Gate form as JSON, with one email field, or none. [Pro]"), Sets("gateFields")
+        Text, SettingOption("gateFields", "Gate form as JSON, with one email field, or none. [Pro]", "F")
     ] = None
-    ga4: Annotated[
-        Text, _text_option("G-ID", "Analytics measurement id (none: no analytics). [Pro]"), Sets("ga4Id")
-    ] = None
-    brand: Annotated[Text, _text_option("#RRGGBB", "Accent color. [Pro]"), Sets("brand.accentColor")] = None
-    cta_label: Annotated[Text, _text_option("TEXT", "Text of the call-to-action button. [Pro]"), Sets("cta.label")] = (
-        None
-    )
-    cta_url: Annotated[Text, _text_option("URL", "Link of the call-to-action button. [Pro]"), Sets("cta.url")] = None
+    ga4: Annotated[Text, SettingOption("ga4Id", "Analytics measurement id (none: no analytics). [Pro]", "G-ID")] = None
+    brand: Annotated[Text, SettingOption("brand.accentColor", "Accent color. [Pro]", "#RRGGBB")] = None
+    cta_label: Annotated[Text, SettingOption("cta.label", "Text of the call-to-action button. [Pro]", "TEXT")] = None
+    cta_url: Annotated[Text, SettingOption("cta.url", "Link of the call-to-action button. [Pro]", "URL")] = None
     watermark_opacity: Annotated[
-        float | None,
-        typer.Option(metavar="N", help="Opacity of the watermark: 0.05 to 0.5. [Pro]"),
-        Sets("watermarkStyle.opacity"),
+        float | None, SettingOption("watermarkStyle.opacity", "Opacity of the watermark: 0.05 to 0.5. [Pro]", "N")
     ] = None
     background: Annotated[
         Text,
-        _text_option("LOOK", "#RRGGBB, dusk, sand, slate, forest, blush, mono, asset:ID, or none. [Basic]"),
-        Sets("background"),
+        SettingOption("background", f"#RRGGBB, {', '.join(PRESETS)}, asset:ID, or none. [Basic]", "LOOK"),
     ] = None
     logo: Annotated[
-        Text, _text_option("asset:ID", "Logo, uploaded as an asset (none: no logo). [Basic]"), Sets("logo.assetId")
+        Text, SettingOption("logo.assetId", "Logo, uploaded as an asset (none: no logo). [Basic]", "asset:ID")
     ] = None
     source: Annotated[
         Text, typer.Option("--from-file", metavar="F", help="Read settings from JSON or TOML; '-' is stdin.")

@@ -33,6 +33,16 @@ class TokenPair:
     expires_in: int
     scopes: str
 
+    def describe(self) -> dict[str, Any]:
+        """Return the response of the token endpoint (RFC 6749, 5.1)."""
+        return {
+            "access_token": self.access,
+            "token_type": "Bearer",
+            "expires_in": self.expires_in,
+            "refresh_token": self.refresh,
+            "scope": self.scopes,
+        }
+
 
 def issue_code(
     rt: Runtime, account_id: int, client: RegisteredClient, *, redirect_uri: str, scopes: str, challenge: str

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from docshare.cli.commands.settings.declarations import ROWS, SETTING_KINDS, is_block
 from docshare.cli.commands.settings.options import AllSettings, SharingOptions, UploadSettings
-from docshare.contract.settings import SETTING_OPTIONS, SETTINGS
+from docshare.contract.settings import SETTINGS
 
 # Written by hand.
 SHARING = {
-    "mode": "viewerMode", "download": "allowDownload", "expires": "deleteAt", "hide_expiry": "showExpiry",
+    "mode": "viewerMode", "download": "allowDownload", "expires": "deleteAt", "show_expiry": "showExpiry",
     "views": "viewLimit", "pages": "pageRange", "require_email": "requireEmail", "email_domain": "gateDomains",
     "notify": "notifyOnView", "watermark": "watermark", "receipt": "askReceipt", "slug": "slug",
-    "reader_choice": "readerChoice", "hide_sender": "showSender",
+    "reader_choice": "readerChoice", "show_sender": "showSender",
 }  # fmt: skip
 OTHERS = {
     "comments": "commentsEnabled", "comments_public": "commentsAllowPublic", "notify_comments": "notifyOnComment",
@@ -27,8 +27,8 @@ def test_every_option_names_its_setting() -> None:
     assert dict(AllSettings.list_keys()) == SHARING | OTHERS
 
 
-def test_the_pages_of_the_owner_know_the_options_of_every_setting() -> None:
-    assert SETTING_OPTIONS.keys() == {key for key in (SHARING | OTHERS).values() if key in SETTINGS}
+def test_every_setting_with_options_has_one_on_the_command_line() -> None:
+    assert {key for key, row in SETTINGS.items() if row.options} == set((SHARING | OTHERS).values()) & SETTINGS.keys()
 
 
 def test_every_setting_of_an_option_is_declared() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from docshare.contract.plans import Plan
-from docshare.contract.settings import SETTING_OPTIONS, SETTINGS
+from docshare.contract.settings import SETTINGS
 from docshare.contract.wire import parse_instant
 from docshare.report.words import format_date_time, format_plural
 from docshare.server.web.owner.file.controls import VIEWER_SETTINGS, Section, build_fields, is_default
@@ -135,8 +135,8 @@ def write_command(file: Mapping[str, Any], names: Mapping[str, Any], plan: Plan)
 
 
 def _list_words(name: str, file: Mapping[str, Any], plan: Plan) -> Iterator[str]:
-    row, options = SETTINGS[name], SETTING_OPTIONS.get(name, ())
-    value = file.get(name, row.default)
+    row = SETTINGS[name]
+    options, value = row.options, file.get(name, row.default)
     if name == "password":
         if file["protected"] and row.plan <= plan:
             yield "--password-prompt"
