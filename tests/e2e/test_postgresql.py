@@ -1,6 +1,8 @@
 """An instance that stores its rows in PostgreSQL."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import psycopg
 import pytest
 
 from tests.support.pdfs import simple_pdf
+from tests.support.polling import wait_until
 from tests.support.postgresql import drop_store, make_store
 from tests.support.server_process import make_env, run_docshare, start_server
 
@@ -39,6 +42,43 @@ def test_a_server_stores_its_rows_in_postgresql(address: str, tmp_path: Path) ->
     assert not (tmp_path / "data" / "docshare.db").exists()
     accounts = run_docshare("admin", "account", "list", "--json", env=env)
     assert (accounts.returncode, accounts.stdout.count("@")) == (0, 1), accounts.stderr
+
+
+def test_commands_that_need_a_running_server_reach_it_through_the_database(address: str, tmp_path: Path) -> None:
+    """They do not depend on the address of the server, and a listener outlives its restart."""
+    (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=2))
+    env, announcement = make_env(tmp_path, DOCSHARE_DATABASE_URL=address), tmp_path / "data" / "server.json"
+    trigger = ("trigger", "file.downloaded", "--file", "@last", "--wait")
+    server, _ = start_server("--port", "0", env=env)
+    try:
+        assert run_docshare("upload", str(tmp_path / "report.pdf"), env=env).returncode == 0
+        with subprocess.Popen(
+            [sys.executable, "-m", "docshare", "webhooks", "listen", "--exit-after", "2", "--json", "--quiet"],
+            env=env, stdout=subprocess.PIPE, text=True,
+        ) as listening:  # fmt: skip
+            wait_until(lambda: _count_listeners(address) == 1)
+            for run in range(2):
+                if run:
+                    server.terminate()
+                    server.communicate(timeout=30)
+                    server, _ = start_server("--port", "0", env=env)
+                wrong = json.loads(announcement.read_text()) | {"url": "http://127.0.0.1:9"}
+                announcement.write_text(json.dumps(wrong))
+                done = run_docshare(*trigger, env=env)
+                assert done.returncode == 0, done.stderr
+            shown, _ = listening.communicate(timeout=30)
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
+    assert [json.loads(line)["kind"] for line in shown.splitlines()] == ["file.downloaded"] * 2
+    assert _count_listeners(address) == 0
+
+
+def _count_listeners(address: str) -> int:
+    with psycopg.connect(address) as connection:
+        found = connection.execute("SELECT count(*) FROM webhooks WHERE listens_until IS NOT NULL").fetchone()
+    assert found is not None
+    return int(found[0])
 
 
 def test_a_command_without_the_address_of_the_database_changes_nothing(address: str, tmp_path: Path) -> None:

@@ -189,7 +189,11 @@ def _post_command(owner: "DirectoryOwner", order: dict[str, Any]) -> Any:
 
 
 class RunningServer:
-    """The server that owns ``directory``, for commands that need a running one. Raises Stop (11) if none runs."""
+    """The server that owns ``directory``, for commands that need a running one. Raises Stop (11) if none runs.
+
+    Commands reach a server with a database that several processes use through that database, so they do not depend on
+    its address, and only wait for a restart.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -210,16 +214,26 @@ class RunningServer:
     def run_command(self, command: str, args: dict[str, str]) -> Any:
         """Run an admin command and return what ``--json`` prints.
 
-        Raise Problem as the command does, and TransportError if the server does not answer.
+        Raise Problem as the command does, and TransportError if the server or its database does not answer.
         """
         import requests
 
         try:
+            if command not in _SERVER_COMMANDS and self._has_shared_database():
+                return run_on_directory(self._directory, command, args)
             return _post_command(self._owner, {"command": command, "args": args})
+        except Stop as stop:
+            if stop.exit is ExitCode.UNREACHABLE:
+                raise NotConnected(stop.detail) from stop
+            raise
         except requests.Timeout as error:
             raise TimedOut(f"the server at {self._owner.url} does not answer") from error
         except requests.RequestException as error:
             raise NotConnected(f"the server at {self._owner.url} cannot be reached") from error
+
+    def _has_shared_database(self) -> bool:
+        with translate_data_errors(self._directory):
+            return load_admin_config(self._directory).database_url is not None
 
 
 def is_served(directory: Path) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from docshare.cli.framework.exits import Stop, exit_code
 from docshare.cli.terminal.text import format_duration
 from docshare.client.errors import NotConnected, RateLimited, Redirected, Refused, TransportError
+from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -46,9 +47,9 @@ def compute_pause(client: "Client", interval: float) -> float:
     return max(interval * (1 + _JITTER * (2 * client.clock.chance() - 1)), client.spacing())
 
 
-def is_final(error: Refused | TransportError) -> bool:
+def is_final(error: Problem | TransportError) -> bool:
     """Return whether a retry would fail the same way: a refusal, a redirect, or an untrusted server."""
-    if isinstance(error, Refused):
+    if isinstance(error, Problem):
         return error.status < 500 and error.status != 429
     return isinstance(error, Redirected) or (isinstance(error, NotConnected) and error.is_final)
 
@@ -67,7 +68,7 @@ class FailureTracker:
         """Return whether the last request failed."""
         return self._tries > 0
 
-    def record_failure(self, error: Refused | TransportError, interval: float) -> float:
+    def record_failure(self, error: Problem | TransportError, interval: float) -> float:
         """Record a failure and return the seconds until the next attempt.
 
         Raise Stop (11, or 10 for the rate limit) if it has lasted too long.
@@ -91,7 +92,7 @@ class FailureTracker:
             self._ctx.note(f"the server is responding again (failed attempts: {self._tries}, {lasted})")
             self._tries = 0
 
-    def _warn(self, error: Refused | TransportError, now: float) -> None:
+    def _warn(self, error: Problem | TransportError, now: float) -> None:
         if self._tries == 1:
             asked = error.retry_after if isinstance(error, RateLimited) else None
             self._ctx.warn(f"rate limited, waiting {round(asked)} s" if asked else f"{error}; retrying")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.admin_channel import RunningServer
 from docshare.cli.framework.polling import FailureTracker, is_final
-from docshare.client.errors import Refused, TransportError
+from docshare.client.errors import TransportError
+from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -54,7 +55,7 @@ class LocalSubscription:
         """
         try:
             self._renew()
-        except (Refused, TransportError) as error:
+        except (Problem, TransportError) as error:
             if is_final(error):
                 raise
             return self._trouble.record_failure(error, _RETRY_DELAY_S)
@@ -66,7 +67,7 @@ class LocalSubscription:
         if self._uuid:
             try:
                 self._server.run_command("listen stop", {"uuid": self._uuid})
-            except (Refused, TransportError):
+            except (Problem, TransportError):
                 self._ctx.trace("the server does not respond; the subscription will expire")
 
     def _renew(self) -> None:
@@ -74,8 +75,8 @@ class LocalSubscription:
             self._server.reconnect()
         try:
             self._server.run_command("listen keep", {"uuid": self._uuid})
-        except Refused as refusal:
-            if refusal.code != "not_found":
+        except Problem as problem:
+            if problem.code != "not_found":
                 raise
             self._ctx.warn("the subscription had expired; events since then were not delivered")
             self.start(self._url)
