@@ -113,28 +113,39 @@ def test_a_view_limit_of_one_admits_one_of_100_concurrent_readers_on_two_instanc
     assert [send_to_instance(cluster, number, "GET", api).json()["viewsConsumed"] for number in range(2)] == [1, 1]
 
 
-def test_a_webhook_deleted_on_one_instance_receives_nothing_from_the_other(cluster: Cluster) -> None:
+@pytest.mark.parametrize("way", ["deleted", "disabled"])
+def test_a_webhook_that_ended_on_one_instance_receives_nothing_from_the_other(
+    cluster: Cluster, database: PostgresqlStore, way: str
+) -> None:
     made = upload(cluster)
-    with open_receiver() as receiver:
-        events = ["content.replaced"]
-        first = send_to_instance(
-            cluster, 0, "POST", "/api/v1/webhooks", json={"url": f"{receiver.url}/first", "events": events}
-        )
-        assert first.status_code == 201, first.text
-        _replace(cluster, 1, made)
-        wait_until(lambda: len(receiver.requests) == 1)
-        gone = send_to_instance(cluster, 0, "DELETE", f"/api/v1/webhooks/{first.json()['webhook']['uuid']}")
-        assert gone.status_code == 204
-        second = send_to_instance(
-            cluster, 1, "POST", "/api/v1/webhooks", json={"url": f"{receiver.url}/second", "events": events}
-        )
-        assert second.status_code == 201, second.text
-        _replace(cluster, 1, made)
-        wait_until(lambda: len(receiver.requests) == 2)
-        _replace(cluster, 0, made)
-        wait_until(lambda: len(receiver.requests) == 3)
-        ids = [hit.headers["webhook-id"] for hit in receiver.requests]
-        assert len(set(ids)) == 3
+    with open_receiver() as ended, open_receiver() as other:
+        first = _create_webhook(cluster, 0, ended.url)
+        for number in range(2):
+            _replace(cluster, number, made)
+            wait_until(lambda number=number: len(ended.requests) == number + 1)
+        if way == "deleted":
+            assert send_to_instance(cluster, 0, "DELETE", f"/api/v1/webhooks/{first}").status_code == 204
+        else:  # as after the last of 20 failed deliveries
+            with database.write():
+                database.execute("UPDATE webhooks SET disabled_at = ? WHERE uuid = ?", (1, first))
+        _create_webhook(cluster, 1, other.url)
+        for number in range(2):
+            _replace(cluster, 1 - number, made)
+            wait_until(lambda number=number: len(other.requests) == number + 1)
+        assert len(ended.requests) == 2
+        if way == "disabled":
+            enabled = send_to_instance(cluster, 1, "POST", f"/api/v1/webhooks/{first}/enable")
+            assert enabled.status_code == 200, enabled.text
+            _replace(cluster, 0, made)
+            wait_until(lambda: (len(ended.requests), len(other.requests)) == (3, 3))
+
+
+def _create_webhook(cluster: Cluster, number: int, url: str) -> str:
+    """Create a webhook through one instance; return its UUID."""
+    body = {"url": url, "events": ["content.replaced"]}
+    created = send_to_instance(cluster, number, "POST", "/api/v1/webhooks", json=body)
+    assert created.status_code == 201, created.text
+    return str(created.json()["webhook"]["uuid"])
 
 
 def _replace(cluster: Cluster, number: int, made: dict[str, Any]) -> None:
