@@ -1,6 +1,7 @@
 """Move an instance from its folder to PostgreSQL and a bucket, and back: every API response stays the same.
 
-``python -m tests.torture.moving [FILES [SESSIONS]]``; by default 1,000 files, and another file with 100,000 sessions.
+``python -m tests.torture.moving [FILES [SESSIONS]]``; by default 1,000 files, one with 100,000 sessions, and one with
+everything that owners, readers and operators can add to a document.
 """
 
 import hashlib
@@ -8,28 +9,49 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import requests
 
 from docshare.server.store.database import Store
+from docshare.server.store.tables import TABLES
 from tests.benchmarks import readership
+from tests.support.images import make_picture
 from tests.support.object_store import run_object_store
 from tests.support.pdfs import simple_pdf
 from tests.support.postgresql import drop_store, make_store
-from tests.support.server_process import make_env, run_docshare, run_server
+from tests.support.receivers import open_receiver
+from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
 
 _TIMEOUT_S = 1800
 _BASE_URL = "https://docs.example.com"
 _NO_LIMITS = {"DOCSHARE_RATE_LIMIT": "1000000"}
 _FILE_PATHS = (
     "", "/content", "/variants", "/invites", "/page-marks", "/annotations", "/feedback", "/readership",
-    "/readership/pages", "/readership/sessions?limit=100",
+    "/readership/pages", "/qr-code",
 )  # fmt: skip
-_ACCOUNT_PATHS = ("/user", "/events?since=0", "/gate-responses?since=0", "/activity?since=0", "/webhooks")
+_ACCOUNT_PATHS = ("/user", "/gate-responses?since=1", "/webhooks")
+_STREAMS = (
+    "/events?type=view",
+    "/events?type=download",
+    "/events?type=gate",
+    "/activity?kind=file.viewed",
+    "/activity?",
+)
+_PAGE_PATHS = ("/pages/1-800.jpg?v={version}", "/text/1.json?v={version}", "/outline.json?v={version}")
+_PAGE_ROWS = 100
+_FORM = (
+    '[{"key": "email", "label": "Email", "type": "email", "required": true},'
+    ' {"key": "firm", "label": "Firm", "type": "company", "required": true}]'
+)
+
+# Tables without a row before the move: sign-ins and other rows that live for minutes, and the design tool.
+_EMPTY_TABLES = {
+    "file_tokens", "page_reloads", "designs", "design_uploads", "login_links", "web_sessions", "oauth_grants",
+    "oauth_codes", "oauth_tokens", "device_codes", "mails", "muted_notices", "blob_removals", "denials", "taps",
+}  # fmt: skip
 
 
 def move_there_and_back(folder: Path, files: int, sessions: int) -> list[str]:
@@ -37,6 +59,7 @@ def move_there_and_back(folder: Path, files: int, sessions: int) -> list[str]:
     data, back = folder / "data", folder / "back"
     _populate(folder, files, sessions)
     before = _fetch_everything(folder, data)
+    assert _list_empty_tables(data) - _EMPTY_TABLES == set()
     store = make_store("moving")
     address = str(store.engine.pool.conninfo)
     store.close()
@@ -57,7 +80,7 @@ def _populate(folder: Path, files: int, sessions: int) -> None:
     data = folder / "data"
     with readership.populate_sessions(data, sessions, 10):
         pass
-    with run_server(folder, "--base-url", _BASE_URL, **_NO_LIMITS) as server:
+    with run_server(folder, "--base-url", _BASE_URL, DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8", **_NO_LIMITS) as server:
         address = server.process_url
         for number in range(files):
             pdf = simple_pdf(pages=number % 3 + 1)
@@ -65,6 +88,8 @@ def _populate(folder: Path, files: int, sessions: int) -> None:
                 f"{address}/api/v1/files", headers=server.headers, files={"file": (f"{number}.pdf", pdf)}, timeout=60
             )
             assert sent.status_code < 300, sent.text
+        with open_receiver() as receiver:
+            _add_everything(folder, server, receiver.url)
     with closing(Store(data / "docshare.db")) as store, store.write():
         # Give the file that was read its own content, in clear as an earlier version stored it.
         content = simple_pdf(pages=1)
@@ -78,6 +103,41 @@ def _populate(folder: Path, files: int, sessions: int) -> None:
         )
 
 
+def _add_everything(folder: Path, server: ServerProcess, receiver: str) -> None:
+    """Share a document with rows of every kind: links, feedback, a form, events, deliveries, versions and assets."""
+    document, picture = folder / "everything.pdf", folder / "logo.png"
+    document.write_bytes(simple_pdf(pages=4))
+    picture.write_bytes(make_picture())
+    env = make_env(folder, DOCSHARE_URL=server.process_url, DOCSHARE_TOKEN=server.token)
+    on = ("commentsEnabled", "commentsAllowPublic", "marksEnabled", "annotationsEnabled")
+    trigger = ("trigger", "--file", "@last", "--data", str(server.data_dir))
+    for line in (
+        ("upload", str(document), "--slug", "everything", "--receipt", *(f"--set={key}=true" for key in on)),
+        ("webhooks", "create", receiver, "--all"),
+        ("assets", "add", "@last", str(picture), "--kind", "logo", "--apply"),
+        ("variants", "create", "@last", "--label", "Ann Lee"),
+        ("invites", "create", "@last", "ann@example.com", "--no-mail"),
+        ("admin", "--data", str(server.data_dir), "hotspot", "add", "@last", "--page", "1", "--rect", "0,0,0.5,0.5",
+         "--link", "https://example.com/prices"),
+        ("auth", "keys", "create", "--scope", "files:read", "--name", "reports"),
+        (*trigger, "file.viewed", "--variant", "label:Ann Lee"),
+        (*trigger, "file.viewed", "--wait"),
+        *((*trigger, kind) for kind in ("file.downloaded", "note.created", "receipt.confirmed", "invite.viewed")),
+        *((*trigger, "proofing.updated", "--set", f"kind={kind}") for kind in ("mark", "annotation")),
+        ("settings", "set", "@last", f"gateFields:={_FORM}"),
+        (*trigger, "gate.completed", "--set", "email=bob@example.com", "--set", "fields.firm=Acme", "--wait"),
+        ("files", "replace", "@last", str(document), "--keep-anchors"),
+    ):  # fmt: skip
+        done = run_docshare(*line, env=env)
+        assert done.returncode == 0, (line, done.stderr)
+
+
+def _list_empty_tables(data: Path) -> set[str]:
+    with closing(Store(data / "docshare.db")) as store:
+        names = [cast(Any, model)._meta.table_name for model in TABLES]
+        return {name for name in names if not store.fetch_all(f"SELECT 1 FROM {name} LIMIT 1")}
+
+
 def _move(folder: Path, data: Path, *line: str, **environ: str) -> None:
     begun = time.perf_counter()
     env = make_env(folder, **environ)
@@ -89,27 +149,36 @@ def _move(folder: Path, data: Path, *line: str, **environ: str) -> None:
 
 
 def _fetch_everything(folder: Path, data: Path, **environ: str) -> dict[str, bytes]:
-    """Return the response of every path that an owner can read."""
+    """Return the response of every path that an owner can read, of all pages of lists, and of one page of each
+    document."""
     answers: dict[str, bytes] = {}
     limits = _NO_LIMITS | environ
     with run_server(folder, "--base-url", _BASE_URL, data_dir=data, **limits) as server, requests.Session() as http:
         http.headers.update(server.headers)
 
-        def fetch(path: str) -> Any:
-            answer = http.get(f"{server.process_url}/api/v1{path}", timeout=60)
+        def fetch(path: str, root: str = "/api/v1") -> Any:
+            answer = http.get(f"{server.process_url}{root}{path}", timeout=60)
             answers[path] = str(answer.status_code).encode() + answer.content
             return answer
 
-        listed = list(_list_files(fetch))
-        for path in (*_ACCOUNT_PATHS, *(f"/files/{uuid}{of}" for uuid in listed for of in _FILE_PATHS)):
+        def fetch_pages(path: str) -> None:
+            since = 1
+            while rows := fetch(f"{path}&limit={_PAGE_ROWS}&since={since}").json():
+                since = rows[-1]["id"]
+
+        for file in fetch("/files").json():
+            for path in _FILE_PATHS:
+                fetch(f"/files/{file['uuid']}{path}")
+            fetch_pages(f"/files/{file['uuid']}/readership/sessions?")
+            for path in _PAGE_PATHS:
+                fetch(f"/{file['shortId']}{path.format(version=file['contentVersion'])}", "")
+        for path in _ACCOUNT_PATHS:
             fetch(path)
+        for path in _STREAMS:
+            fetch_pages(path)
+        for webhook in fetch("/webhooks").json()["webhooks"]:
+            fetch_pages(f"/webhooks/{webhook['uuid']}/deliveries?")
     return answers
-
-
-def _list_files(fetch: Any) -> Iterator[str]:
-    path = "/files"
-    for file in fetch(path).json():
-        yield file["uuid"]
 
 
 def _compare(where: str, before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
