@@ -9,12 +9,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import requests
 from bs4 import BeautifulSoup
 from readme_renderer import markdown
 
 from tests.support.package import UV, UVX, build_package, make_new_user_env, run_outside
 from tests.support.pdfs import simple_pdf
 from tests.support.repository import ROOT
+from tests.support.server_process import make_env, run_docshare, start_server
 
 URL_AND_LINK = re.compile(r"(http://127\.0\.0\.1:\d+)\n\1/\w{12}\n")
 SHARE_ONCE = ("serve", "--ephemeral", "--port", "0", "--exec")
@@ -236,3 +238,25 @@ def test_uvx_runs_the_program_without_installing_it(new_user: dict[str, str], di
     shared = run_outside(*program, *SHARE_ONCE, *upload, cwd=Path(new_user["HOME"]), env=new_user)
     assert URL_AND_LINK.fullmatch(shared.stdout)
     assert not Path(new_user["HOME"], ".local").joinpath("bin").exists()
+
+
+def test_one_folder_needs_no_package_of_the_cluster_extra(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    missing.mkdir()
+    for name in ("psycopg", "psycopg_pool", "obstore", "redis"):
+        used = "from pathlib import Path; Path(__file__).with_suffix('.used').touch(); raise ImportError(__name__)"
+        (missing / f"{name}.py").write_text(used)
+    (tmp_path / "report.pdf").write_bytes(simple_pdf(pages=3))
+    env = make_env(tmp_path, PYTHONPATH=os.pathsep.join([str(missing), str(ROOT)]))
+    process, _ = start_server("--port", "0", env=env)
+    try:
+        uploaded = run_docshare("upload", str(tmp_path / "report.pdf"), env=env)
+        assert uploaded.returncode == 0, uploaded.stderr
+        assert requests.get(uploaded.stdout.strip(), timeout=30).status_code == 200
+        for line in (("show", "@last"), ("doctor",), ("admin", "sweep")):
+            done = run_docshare(*line, env=env)
+            assert done.returncode in (0, 13), done.stderr  # doctor reports what this host lacks
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    assert [found.stem for found in missing.glob("*.used")] == ["psycopg"], "peewee looks for it by itself"
