@@ -108,7 +108,7 @@ def test_a_slack_message_omits_a_redacted_label(
     world.clock.advance(minutes=1)
     assert deliver_due(world.rt) == 1
     first, second = (hit.body.decode() for hit in receiver.requests)
-    assert f"Variant label:\\n{CANARY}" in first
+    assert f"Personal link:\\n{CANARY}" in first
     assert CANARY not in second
     assert variant["uuid"] in second
     assert {"blocks", "text"} <= set(json.loads(second))

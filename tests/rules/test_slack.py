@@ -60,7 +60,7 @@ def test_a_message_has_header_file_name_extras_and_link() -> None:
                     make_plain_text("Pages viewed:\n3"),
                     make_plain_text("Reading time:\n1m 42s"),
                     make_plain_text("Session:\ns-1"),
-                    make_plain_text("Variant label:\nAda"),
+                    make_plain_text("Personal link:\nAda"),
                 ],
             },
             {"type": "section", "text": {"type": "mrkdwn", "text": LINK, "verbatim": True}},
