@@ -257,7 +257,8 @@ class WorkerPool:
                         raise _unavailable_problem("The server is stopping.", 5)
                     if ticket in self._refused or now >= deadline:
                         raise _unavailable_problem(_BUSY_TEXTS[lane], 2)
-                    is_due = not self._changed.wait(min(_POLL_S, deadline - now))  # who notifies has applied it
+                    # A thread that notifies this one has already applied the schedule.
+                    is_due = not self._changed.wait(min(_POLL_S, deadline - now))
             finally:
                 self._refused.discard(ticket)
                 del self._paths[ticket]
