@@ -241,14 +241,22 @@ def test_a_worker_has_no_terminal(write_file: Put) -> None:
 
 
 def test_workers_of_slow_documents_run_only_while_the_processors_are_idle(write_file: Put) -> None:
-    with closing(PdfEngine(workers=1)) as engine:
-        path = write_file(paced_pages("fm"))
+    with closing(PdfEngine(workers=1, timeout_s=4.0)) as engine:
+        path = write_file(paced_pages("fms"))
         engine.render(path, 1, 800)
-        (pid,) = engine.list_pids()
-        assert os.sched_getscheduler(pid) == os.SCHED_OTHER
+        assert list_policies(engine) == {(os.SCHED_OTHER, 0)}
         engine.render(path, 2, 800)
         engine.render(path, 1, 800)
-        assert os.SCHED_IDLE in map(os.sched_getscheduler, engine.list_pids())
+        assert (os.SCHED_OTHER, 15) in list_policies(engine), "pages that take a moment are not slow"
+        with pytest.raises(UnrenderableError):
+            engine.render(path, 3, 800)
+        engine.render(path, 1, 800)
+        assert (os.SCHED_IDLE, 15) in list_policies(engine)
+
+
+def list_policies(engine: PdfEngine) -> set[tuple[int, int]]:
+    """Return the scheduling policy and the priority of each worker."""
+    return {(os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid)) for pid in engine.list_pids()}
 
 
 def test_a_worker_of_root_has_no_network(write_file: Put) -> None:

@@ -98,7 +98,7 @@ class WorkerProcess:
         self._job_start: tuple[float, float] | None = None
         self._cpu_deadline = math.inf
         self._idle_start_s = 0.0
-        self._is_demoted = False
+        self._is_demoted = self._is_idle = False
         self._editor: WorkerProcess | None = None
         self._new_editor = (
             None
@@ -190,7 +190,7 @@ class WorkerProcess:
             assert self._new_editor is not None
             self._editor = self._new_editor()
             if self._is_demoted:
-                self._editor.demote()
+                self._editor.demote(idle=self._is_idle)
         return self._editor.ask(job, timeout_s, sink, cpu_s=cpu_s)
 
     def _ask(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> WorkerReply:
@@ -236,19 +236,20 @@ class WorkerProcess:
         except (AttributeError, OSError):
             return 0.0
 
-    def demote(self) -> None:
-        """Lower the priority of the worker permanently.
+    def demote(self, *, idle: bool) -> None:
+        """Lower the priority of the worker permanently; ``idle``: so far that it runs only when nothing else does.
 
         A process of low priority may still finish its time slice while the server waits, which happens several times in
-        each request; an idle one may not. Uploads beside slow documents took 28 ms instead of 16 ms (p95).
+        each request; an idle one may not. Uploads beside slow documents took 28 ms instead of 16 ms (p95). But on a
+        busy host an idle process may wait for longer than its job may take.
         """
-        self._is_demoted = True
+        self._is_demoted, self._is_idle = True, idle or self._is_idle
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self.pid, _DEMOTED_PRIORITY)
-            if hasattr(os, "SCHED_IDLE"):
+            if idle and hasattr(os, "SCHED_IDLE"):
                 os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
         if self._editor is not None:
-            self._editor.demote()
+            self._editor.demote(idle=idle)
 
     def is_killed(self) -> bool:
         """Return whether SIGKILL ended the worker, by hand or by the OOM killer, rather than a crash."""

@@ -30,8 +30,8 @@ class WorkerSlot:
     """A slot for one worker: ``child`` is the process once it is started, ``ticket`` the job that holds the slot.
 
     ``owner``: the party whose documents the worker may read (``_find_owner``). ``is_demoted``: the worker runs at low
-    priority, which cannot be undone. ``spent_s``: processor time of the last job. ``path``: the document of the last
-    job; ``recent``: the documents that the worker read last.
+    priority, ``is_idle``: at the lowest; neither can be undone. ``spent_s``: processor time of the last job. ``path``:
+    the document of the last job; ``recent``: the documents that the worker read last.
     """
 
     child: WorkerProcess | None = None
@@ -39,6 +39,7 @@ class WorkerSlot:
     owner: str = ""
     path: str = ""
     is_demoted: bool = False
+    is_idle: bool = False
     spent_s: float = 0.0
     recent: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
@@ -151,7 +152,8 @@ class WorkerPool:
             self.discard(slot)
             child = self._take_reserve(ticket) or self._start()
             with self._changed:
-                slot.child, slot.owner, slot.is_demoted = child, _find_owner(ticket.tenant), False
+                slot.child, slot.owner = child, _find_owner(ticket.tenant)
+                slot.is_demoted = slot.is_idle = False
                 closed = self._closed
             if closed:
                 self.discard(slot)
@@ -162,10 +164,12 @@ class WorkerPool:
             slot.recent.move_to_end(slot.path)
             if len(slot.recent) > _MAX_RECENT_PATHS:
                 slot.recent.popitem(last=False)
-            demote = not slot.is_demoted and self._schedule.is_costly(ticket.tenant, time.monotonic())
-            slot.is_demoted = slot.is_demoted or demote
+            now = time.monotonic()
+            idle = not slot.is_idle and self._schedule.comes_last(ticket.tenant, now)
+            demote = idle or (not slot.is_demoted and self._schedule.is_costly(ticket.tenant, now))
+            slot.is_demoted, slot.is_idle = slot.is_demoted or demote, slot.is_idle or idle
         if demote:
-            slot.child.demote()
+            slot.child.demote(idle=idle)
         return slot.child
 
     def limit_s(self, slot: WorkerSlot) -> float:

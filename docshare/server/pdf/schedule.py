@@ -125,13 +125,13 @@ class WorkerSchedule:
         return rejected
 
     def is_costly(self, tenant: Tenant, now: float) -> bool:
-        """Return whether jobs of ``tenant`` should leave the processors to others: they are slow, take more than a
-        moment each, or the owner is over its budget."""
-        return (
-            self.budget.is_risky(tenant, now)
-            or self.budget.is_over_budget(tenant.owner, now)
-            or self.budget.is_lasting(tenant)
-        )
+        """Return whether jobs of ``tenant`` should leave the processors to others: they come last, or take more than a
+        moment each."""
+        return self.comes_last(tenant, now) or self.budget.is_lasting(tenant)
+
+    def comes_last(self, tenant: Tenant, now: float) -> bool:
+        """Return whether jobs of ``tenant`` run after all others: they are slow, or the owner is over its budget."""
+        return self.budget.is_risky(tenant, now) or self.budget.is_over_budget(tenant.owner, now)
 
     def _list_overlong(self, tickets: Iterable[WorkerJob], now: float) -> list[WorkerJob]:
         """Return those of ``tickets`` that would have to wait for too much expected work, except for ``max_waiting``
