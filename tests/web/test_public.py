@@ -150,6 +150,14 @@ def test_a_page_that_crashes_the_engine_is_422_as_plain_text(world: World) -> No
     assert get_path(world, f"/{name}").status_code == 200
 
 
+def test_a_page_of_a_document_that_was_replaced_meanwhile_is_404(world: World, uploaded_file: dict[str, str]) -> None:
+    """The request had found the file before its document was replaced."""
+    for path in (world.rt.config.data_dir / "blobs").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    assert [get_path(world, path).status_code for path in build_page_paths(uploaded_file["shortId"], 1)] == [404, 404]
+
+
 def expire_file(world: World, uuid: str) -> None:
     update_file_row(world, uuid, delete_at=world.clock.now)
 

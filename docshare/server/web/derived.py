@@ -48,12 +48,15 @@ def send_derived(content: StoredBytes, media_type: str, *, compress: bool = Fals
 def send_page_part(file_uuid: str, content_version: int, make: Callable[[], Response]) -> Response:
     """Return the response that ``make`` builds from an image or a text of one page, to be cached by its reader.
 
-    Raises ``unprocessable`` for a page that cannot be rendered, and ``not_found`` if the file was deleted meanwhile.
+    Raises ``unprocessable`` for a page that cannot be rendered, and ``not_found`` if the file was deleted, or its
+    document replaced, meanwhile.
     """
     for is_last in (False, True):
         try:
             response = make()
-        except UnrenderableError:
+        except UnrenderableError as error:
+            if error.reason == "missing":  # as a file that was deleted
+                continue
             raise Problem("unprocessable", "This page cannot be shown.") from None
         except FileNotFoundError:
             continue  # evicted by newer pages since it was found, or the file was deleted
