@@ -3,7 +3,7 @@
 Read ``database`` first, then ``tables``, which has the models and every statement of the running server;
 ``migrations`` creates and upgrades the schema, ``instance`` opens a data directory. ``offline`` and ``copying``
 change the database of a backup or a move, ``inspection`` and ``queues`` check and count, with statements of their own.
-Only ``instance`` imports services, to clean up at the start; no other package contains SQL.
+Only ``instance`` imports services, to clean up at the start; no other package contains SQL on its tables.
 
 **Locks and the order of the feed.** A write names the account whose rows it protects, and two writes of one account
 never overlap: a check such as "has this account a free slot" and the change that follows are one step. SQLite has one
