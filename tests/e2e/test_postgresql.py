@@ -149,6 +149,24 @@ def test_the_documents_of_another_database_are_not_removed(address: str, tmp_pat
     assert (listed.returncode, len(_list_documents(tmp_path / "back"))) == (0, len(documents)), listed.stderr
 
 
+def test_a_restored_config_file_that_names_the_database_is_reported(address: str, tmp_path: Path) -> None:
+    env, data, saved = make_env(tmp_path), tmp_path / "data", tmp_path / "saved.tar"
+    data.mkdir(mode=0o700)
+    (data / "config.toml").write_text(f'database_url = "{address}"\n')
+    (data / "config.toml").chmod(0o600)
+    _upload_document(tmp_path, env)
+    assert run_docshare("admin", "backup", str(saved), env=env).returncode == 0
+    admin = ("admin", "--data", str(tmp_path / "new"))
+    restored = run_docshare(*admin, "restore", str(saved), env=env)
+    assert restored.returncode == 0, restored.stderr
+    assert "but database_url names another place; remove it first" in restored.stderr
+    assert run_docshare(*admin, "account", "list", env=env).returncode == 2
+    assert len(_list_documents(tmp_path / "new")) == 1
+    (tmp_path / "new" / "config.toml").unlink()
+    assert run_docshare(*admin, "account", "list", env=env).returncode == 0
+    assert len(_list_documents(tmp_path / "new")) == 1
+
+
 def _upload_document(folder: Path, env: dict[str, str]) -> None:
     (folder / "report.pdf").write_bytes(simple_pdf(pages=2))
     server, _ = start_server("--port", "0", env=env)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -158,6 +158,11 @@ def _restore_backup(
     manifest = verified.manifest
     if "vault.key" not in manifest.files:
         ctx.note("the backup has no vault.key; copy yours to the data directory, or no document can be read")
+    with suppress(Stop):  # a backup may contain wrong settings; the next command reports them
+        config = load_config_of(directory)
+        for setting, place in (("database_url", "rows"), ("storage_url", "documents")):
+            if getattr(config, setting) is not None:
+                ctx.warn(f"the restored {place} are in {directory}, but {setting} names another place; remove it first")
     return verified, {"data": str(directory), "aside": str(aside) if aside else None}
 
 
