@@ -276,7 +276,9 @@ def test_a_page_rendered_while_its_file_is_deleted_is_not_stored(
         wait_until(lambda: counting_engine.requested == [1])
         store.files.delete_derived(FILE)
         counting_engine.gate.set()
-        assert isinstance(page.exception(), UnrenderableError)
+        failure = page.exception()
+    assert isinstance(failure, UnrenderableError)
+    assert failure.reason == "missing"
     assert list_files(tmp_path / "cache") == []
 
 

@@ -11,7 +11,7 @@ from docshare.contract.problems import Problem
 from docshare.server.durations import Durations
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.cache import DiskCache
-from docshare.server.pdf.engine import PathLike, UnrenderableError
+from docshare.server.pdf.engine import MISSING_REASON, PathLike, UnrenderableError
 from docshare.server.pdf.failures import PageFailures
 from docshare.server.pdf.keys import SEALED_SUFFIX, DerivedKey, check_uuid, find_data_key, is_tile_name
 from docshare.server.store.segments import SALT_BYTES, DamagedBytesError, encrypt_bytes
@@ -113,7 +113,7 @@ class DerivedFiles:
             try:
                 with self._lock:
                     if build.is_dropped:
-                        raise UnrenderableError("the file was deleted", lasting=False)
+                        raise UnrenderableError("the file was deleted", lasting=False, reason=MISSING_REASON)
                     return self._cache.keep(staged, key.name)
             finally:
                 staged.unlink(missing_ok=True)

@@ -32,6 +32,7 @@ from docshare.server.store.stored_bytes import StoredBytes
 PathLike = os.PathLike[str]
 """The path of a document in clear, or ``StoredBytes``, which also have the key of an encrypted one."""
 
+MISSING_REASON = "missing"  # of a document that was deleted or replaced meanwhile
 PALETTE_BUDGET_S = 1.5
 TEXTS_BUDGET_S = 0.2  # less than a job may take that gets the last free worker
 FIRST_PAGE_LIMIT_S = SHORT_LIMIT_S  # of processor time
@@ -47,8 +48,7 @@ class UnrenderableError(Exception):
     """A page cannot be rendered or read.
 
     ``lasting`` is True if a retry would fail too (the page is broken or crashes the engine), False if it might succeed
-    (the page took too long, or the file is missing). ``cost_s`` is the processor time lost on it. ``reason`` is the
-    reason of the worker that refused the job, or empty.
+    (the page took too long, or the file is missing). ``cost_s``: processor time lost; ``reason``: the worker's.
     """
 
     def __init__(self, message: str, *, lasting: bool, cost_s: float = 0.0, reason: str = "") -> None:
@@ -317,7 +317,7 @@ class PdfEngine:
             if error.reason == "damaged":
                 raise DamagedBytesError("the stored document was changed") from error
             message, reason = f"the page cannot be read: {error.reason}", error.reason
-            raise UnrenderableError(message, lasting=reason != "missing", reason=reason) from error
+            raise UnrenderableError(message, lasting=reason != MISSING_REASON, reason=reason) from error
         except WorkerTimeoutError as error:
             raise UnrenderableError("the page takes too long", lasting=False, cost_s=slot.spent_s) from error
         except BrokenWorkerError as error:
@@ -378,7 +378,7 @@ def _locate(path: PathLike) -> str:
     try:
         return os.fspath(path)
     except FileNotFoundError as error:
-        raise UnrenderableError("the document is missing", lasting=False, reason="missing") from error
+        raise UnrenderableError("the document is missing", lasting=False, reason=MISSING_REASON) from error
 
 
 def _describe_source(path: PathLike) -> dict[str, Any]:

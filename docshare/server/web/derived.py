@@ -9,7 +9,7 @@ from werkzeug.wsgi import wrap_file
 from docshare.contract.problems import Problem
 from docshare.server.api import answers
 from docshare.server.http.views import current_runtime
-from docshare.server.pdf.engine import UnrenderableError
+from docshare.server.pdf.engine import MISSING_REASON, UnrenderableError
 from docshare.server.services.links import guessing
 from docshare.server.store.segments import DamagedBytesError
 from docshare.server.store.stored_bytes import StoredBytes, measure, verify
@@ -55,8 +55,8 @@ def send_page_part(file_uuid: str, content_version: int, make: Callable[[], Resp
         try:
             response = make()
         except UnrenderableError as error:
-            if error.reason == "missing":  # as a file that was deleted
-                continue
+            if error.reason == MISSING_REASON:
+                break
             raise Problem("unprocessable", "This page cannot be shown.") from None
         except FileNotFoundError:
             continue  # evicted by newer pages since it was found, or the file was deleted
