@@ -4,11 +4,12 @@ import ipaddress
 import json
 import re
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from werkzeug.test import TestResponse
 
+from docshare.server.fair_slots import Ticket
 from docshare.server.outbound.addresses import Address
 from docshare.server.services.accounts import accounts
 from docshare.server.services.accounts.callers import authenticate
@@ -258,25 +259,30 @@ def test_hanging_dns_lookups_of_one_account_do_not_block_other_accounts(
         return []
 
     world.rt.outbound.resolve = look_up
+    slots, requested = world.rt.outbound.webhook_slots, threading.Semaphore(0)
+    request_slot = slots.request
+
+    def count_request(who: Hashable, notify: Callable[[], None]) -> Ticket:
+        ticket = request_slot(who, notify)
+        requested.release()
+        return ticket
+
+    monkeypatch.setattr(slots, "request", count_request)
     with ThreadPoolExecutor(8) as pool:
-
-        def register_slow_ones() -> list[Future[TestResponse]]:
-            body = {"url": "https://slow.example/", "events": EVENT_KINDS}
-            post = world.app.test_client().post
-            return [pool.submit(post, WEBHOOKS_PATH, json=body, headers=world.mal.headers) for _ in range(4)]
-
-        held = register_slow_ones()
-        for _ in held:
-            assert asked.acquire(timeout=30)
+        body = {"url": "https://slow.example/", "events": EVENT_KINDS}
+        held = [
+            pool.submit(world.app.test_client().post, WEBHOOKS_PATH, json=body, headers=world.mal.headers)
+            for _ in range(8)
+        ]
+        for event in [asked] * 4 + [requested] * 8:
+            assert event.acquire(timeout=30)
         assert post_webhook(world.bea).status_code == 201
-        with monkeypatch.context() as impatient:
-            impatient.setattr("docshare.server.services.webhooks.destination._SLOT_WAIT_S", 0)
-            refused = post_webhook(world.mal)
+        monkeypatch.setattr("docshare.server.services.webhooks.destination._SLOT_WAIT_S", 0)
+        refused = post_webhook(world.mal)
         assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
         assert int(refused.headers["Retry-After"]) > 0
-        waiting = register_slow_ones()
         over.set()
-        assert [future.result().status_code for future in held + waiting] == [400] * 8
+        assert [future.result().status_code for future in held] == [400] * 8
 
 
 # --- the secret ------------------------------------------------------------------------------------------------------

@@ -33,7 +33,6 @@ IMAGES = 48
 UPLOADS = 12
 TRIAL_COOKIE = "viewer-cookies=1"  # as in a browser that has opened a gate before
 READER_RATIO, UPLOAD_RATIO = 3.0, 2.0
-FLOOD_LIMIT_S = 0.2
 
 
 def make_hostile_documents(pages: int = PAGES) -> list[bytes]:
@@ -181,11 +180,7 @@ def variants(stage: FloodedServer) -> list[AttackRequest]:
 
 
 def pages_and_codes(stage: FloodedServer) -> list[AttackRequest]:
-    """From many addresses, open the pages of 60 links with their QR codes, oEmbed documents and preview pictures.
-
-    Nothing of this needs a worker: a dozen clients without pause get 400 such responses per second, each in its turn,
-    so everybody else waits for a dozen short requests. A ratio to a quiet server says little about that.
-    """
+    """From many addresses, open the pages of 60 links with their QR codes, oEmbed documents and preview pictures."""
     mal, base = stage.create_attacker("pro"), stage.server.url
     found = []
     for seed in range(3):
@@ -240,8 +235,7 @@ def count_clients(name: str) -> int:
 
 def send_flood(attack_requests: list[AttackRequest], clients: int, stop: Event, counts: Any) -> None:
     """Send ``attack_requests`` repeatedly from ``clients`` threads until ``stop``; count the statuses in ``counts``."""
-    # Real attackers have their own machines, so these must not slow down the server.
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    os.nice(10)  # real attackers have their own machines, so these must not slow down the server
     turn, lock, seen = itertools.cycle(attack_requests), threading.Lock(), Counter[int]()
 
     def send() -> None:
@@ -329,14 +323,13 @@ def measure_uploads(stage: FloodedServer, seed: int, times: int = UPLOADS) -> Re
     return measure_calls(lambda: stage.innocent.upload(next(created))[0], times)
 
 
-def print_verdict(client: str, quiet: ResponseTimes, seen: ResponseTimes, ratio: float, enough_s: float = 0.0) -> bool:
+def print_verdict(client: str, quiet: ResponseTimes, seen: ResponseTimes, ratio: float) -> bool:
     """Print the measurements of ``client`` and return whether they are within the limit: every response is 200, and the
-    95th percentile of the times at most ``ratio`` times that before the attack, or ``enough_s`` seconds."""
+    95th percentile of the times at most ``ratio`` times that before the attack."""
     base, now = quiet.compute_percentile_95(), seen.compute_percentile_95()
-    is_within = set(seen.statuses) == {200} and now <= max(ratio * base, enough_s)
+    is_within = set(seen.statuses) == {200} and now <= ratio * base
     times = f"p95 {base * 1000:.0f} -> {now * 1000:.0f} ms, most {max(seen.seconds) * 1000:.0f} ms"
-    limit = f"{enough_s * 1000:.0f} ms" if enough_s else f"{ratio:g}x"
-    verdict = f"{now / base:.2f}x, at most {limit}: {'ok' if is_within else 'EXCEEDED'}"
+    verdict = f"{now / base:.2f}x of at most {ratio:g}x: {'ok' if is_within else 'EXCEEDED'}"
     print(f"{client}: {dict(seen.statuses)}, {times}, {verdict}", flush=True)
     return is_within
 
@@ -363,8 +356,7 @@ def run_attack(name: str, seconds: float) -> bool:
         for each in rounds:
             seen.statuses += each[at].statuses
             seen.seconds += each[at].seconds
-        enough_s = FLOOD_LIMIT_S if name == pages_and_codes.__name__ else 0.0
-        is_ok &= print_verdict(f"{name:24} {client}", quiet[at], seen, ratio, enough_s)
+        is_ok &= print_verdict(f"{name:24} {client}", quiet[at], seen, ratio)
     print(f"{name:24} attacker: {get_statuses()}", flush=True)
     return is_ok
 

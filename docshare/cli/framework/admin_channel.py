@@ -191,8 +191,7 @@ def _post_command(owner: "DirectoryOwner", order: dict[str, Any]) -> Any:
 class RunningServer:
     """The server that owns ``directory``, for commands that need a running one. Raises Stop (11) if none runs.
 
-    Commands reach a server with a database that several processes use through that database, so they do not depend on
-    its address, and only wait for a restart.
+    On a database that several processes use, a command runs in this process, so it works while the server restarts.
     """
 
     def __init__(self, directory: Path) -> None:
