@@ -81,7 +81,8 @@ class WorkerProcess:
     one job; ``required``: fail unless every layer of ``confine`` is active; ``edits``: load the libraries for editing,
     linting and repair. A worker without ``edits`` starts a second process for the first such job. ``start`` starts the
     processes. ``layers`` reports the confinement; ``spent_s`` is the processor time of the last job, measured by the
-    kernel. Raises BrokenWorkerError or WorkerTimeoutError if the process does not start.
+    kernel; ``is_demoted`` and ``is_idle``: it runs at low, or the lowest, priority. Raises BrokenWorkerError or
+    WorkerTimeoutError if the process does not start.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class WorkerProcess:
         self._job_start: tuple[float, float] | None = None
         self._cpu_deadline = math.inf
         self._idle_start_s = 0.0
-        self._is_demoted = self._is_idle = False
+        self.is_demoted = self.is_idle = False
         self._editor: WorkerProcess | None = None
         self._new_editor = (
             None
@@ -189,8 +190,8 @@ class WorkerProcess:
         if self._editor is None:
             assert self._new_editor is not None
             self._editor = self._new_editor()
-            if self._is_demoted:
-                self._editor.demote(idle=self._is_idle)
+            if self.is_demoted:
+                self._editor.demote(idle=self.is_idle)
         return self._editor.ask(job, timeout_s, sink, cpu_s=cpu_s)
 
     def _ask(self, job: dict[str, Any], timeout_s: float | None, sink: IO[bytes] | None, cpu_s: float) -> WorkerReply:
@@ -243,7 +244,7 @@ class WorkerProcess:
         each request; an idle one may not. Uploads beside slow documents took 28 ms instead of 16 ms (p95). But on a
         busy host an idle process may wait for longer than its job may take.
         """
-        self._is_demoted, self._is_idle = True, idle or self._is_idle
+        self.is_demoted, self.is_idle = True, idle or self.is_idle
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self.pid, _DEMOTED_PRIORITY)
             if idle and hasattr(os, "SCHED_IDLE"):

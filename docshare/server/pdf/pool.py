@@ -29,17 +29,14 @@ _BUSY_TEXTS = {
 class WorkerSlot:
     """A slot for one worker: ``child`` is the process once it is started, ``ticket`` the job that holds the slot.
 
-    ``owner``: the party whose documents the worker may read (``_find_owner``). ``is_demoted``: the worker runs at low
-    priority, ``is_idle``: at the lowest; neither can be undone. ``spent_s``: processor time of the last job. ``path``:
-    the document of the last job; ``recent``: the documents that the worker read last.
+    ``owner``: the party whose documents the worker may read (``_find_owner``). ``spent_s``: processor time of the last
+    job. ``path``: the document of the last job; ``recent``: the documents that the worker read last.
     """
 
     child: WorkerProcess | None = None
     ticket: WorkerJob | None = None
     owner: str = ""
     path: str = ""
-    is_demoted: bool = False
-    is_idle: bool = False
     spent_s: float = 0.0
     recent: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
@@ -153,7 +150,6 @@ class WorkerPool:
             child = self._take_reserve(ticket) or self._start()
             with self._changed:
                 slot.child, slot.owner = child, _find_owner(ticket.tenant)
-                slot.is_demoted = slot.is_idle = False
                 closed = self._closed
             if closed:
                 self.discard(slot)
@@ -165,10 +161,8 @@ class WorkerPool:
             if len(slot.recent) > _MAX_RECENT_PATHS:
                 slot.recent.popitem(last=False)
             now = time.monotonic()
-            idle = not slot.is_idle and self._schedule.comes_last(ticket.tenant, now)
-            demote = idle or (not slot.is_demoted and self._schedule.is_costly(ticket.tenant, now))
-            slot.is_demoted, slot.is_idle = slot.is_demoted or demote, slot.is_idle or idle
-        if demote:
+            idle, costly = self._schedule.comes_last(ticket.tenant, now), self._schedule.is_costly(ticket.tenant, now)
+        if (idle and not slot.child.is_idle) or (costly and not slot.child.is_demoted):
             slot.child.demote(idle=idle)
         return slot.child
 
@@ -369,7 +363,7 @@ def _rank_slot(slot: WorkerSlot, owner: str, path: str, *, costly: bool) -> tupl
     """
     is_empty = slot.child is None
     is_own = not is_empty and slot.owner == owner
-    is_demoted = not is_empty and slot.is_demoted
+    is_demoted = slot.child is not None and slot.child.is_demoted
     if costly:
         return is_own and is_demoted, is_empty, is_own, is_demoted
     return is_own and not is_demoted, is_own and not is_demoted and path in slot.recent, is_empty, is_demoted
