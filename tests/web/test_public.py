@@ -150,12 +150,48 @@ def test_a_page_that_crashes_the_engine_is_422_as_plain_text(world: World) -> No
     assert get_path(world, f"/{name}").status_code == 200
 
 
-def test_a_page_of_a_document_that_was_replaced_meanwhile_is_404(world: World, uploaded_file: dict[str, str]) -> None:
-    """The request had found the file before its document was replaced."""
+def replace_document(world: World, uuid: str) -> None:
+    sent = {"file": (io.BytesIO(simple_pdf(pages=2)), "next.pdf")}
+    assert world.pia.post(f"/api/v1/files/{uuid}/content", data=sent).status_code == 200
+
+
+def trash_file(world: World, uuid: str) -> None:
+    assert world.pia.delete(f"/api/v1/files/{uuid}").status_code in (200, 204)
+
+
+def lose_documents(world: World, _uuid: str) -> None:
+    """Delete the stored documents as an operator might."""
     for path in (world.rt.config.data_dir / "blobs").rglob("*"):
         if path.is_file():
             path.unlink()
-    assert [get_path(world, path).status_code for path in build_page_paths(uploaded_file["shortId"], 1)] == [404, 404]
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [((replace_document,), 404), ((trash_file, lose_documents), 404), ((lose_documents,), 422)],
+    ids=["replaced", "deleted", "lost"],
+)
+@pytest.mark.parametrize("part", ["image", "text"])
+def test_a_page_whose_document_is_gone_when_it_is_drawn(
+    world: World,
+    uploaded_file: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    part: str,
+    changes: tuple[Callable[[World, str], None], ...],
+    status: int,
+) -> None:
+    """The request had found the file before that."""
+    make = getattr(PageStore, part)
+
+    def change_and_make(*args: Any) -> StoredBytes:
+        for change in changes:
+            change(world, uploaded_file["uuid"])
+        content: StoredBytes = make(*args)
+        return content
+
+    monkeypatch.setattr(PageStore, part, change_and_make)
+    path = dict(zip(("image", "text"), build_page_paths(uploaded_file["shortId"]), strict=True))[part]
+    assert get_path(world, path).status_code == status
 
 
 def expire_file(world: World, uuid: str) -> None:

@@ -10,7 +10,7 @@ from docshare.contract.problems import Problem
 from docshare.server.api import answers
 from docshare.server.http.views import current_runtime
 from docshare.server.pdf.engine import MISSING_REASON, UnrenderableError
-from docshare.server.services.links import guessing
+from docshare.server.services.links import guessing, links
 from docshare.server.store.segments import DamagedBytesError
 from docshare.server.store.stored_bytes import StoredBytes, measure, verify
 
@@ -48,14 +48,16 @@ def send_derived(content: StoredBytes, media_type: str, *, compress: bool = Fals
 def send_page_part(file_uuid: str, content_version: int, make: Callable[[], Response]) -> Response:
     """Return the response that ``make`` builds from an image or a text of one page, to be cached by its reader.
 
-    Raises ``unprocessable`` for a page that cannot be rendered, and ``not_found`` if the file was deleted, or its
-    document replaced, meanwhile.
+    Raises ``unprocessable`` for a page that cannot be rendered, also if the stored document is lost, and ``not_found``
+    if the file was deleted, or its document replaced, meanwhile.
     """
     for is_last in (False, True):
         try:
             response = make()
         except UnrenderableError as error:
-            if error.reason == MISSING_REASON:
+            if error.reason == MISSING_REASON and not links.is_current_version(
+                current_runtime(), file_uuid, content_version
+            ):
                 break
             raise Problem("unprocessable", "This page cannot be shown.") from None
         except FileNotFoundError:

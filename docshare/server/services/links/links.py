@@ -84,6 +84,11 @@ def load_page_sizes(rt: Runtime, link: Link) -> list[list[float]]:
     return runs
 
 
+def is_current_version(rt: Runtime, file_uuid: str, content_version: int) -> bool:
+    """Return whether the file is active and this is still its document."""
+    return files.is_current_version(rt.db, file_uuid, content_version)
+
+
 def find_tile(rt: Runtime, link: Link, page: int, grid: str, column: int, row: int) -> ZoomTile | None:
     """Return a tile of ``page`` of the document of ``link``, or None if the page has no such tile."""
     return tiles.find_tile(load_page_sizes(rt, link), page, grid, column, row)

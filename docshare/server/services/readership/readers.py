@@ -106,7 +106,7 @@ def ensure_viewer(rt: Runtime, reader: ReaderContext) -> KnownViewer:
     link = reader.link
     if link.variant is not None and not sharing.is_variant_active(rt.db, link.variant.id):
         raise Problem("not_found", "There is no such link.")
-    if not file_table.is_current_version(rt.db, link.file.id, link.file.content_version):
+    if not file_table.is_current_version(rt.db, link.file.uuid, link.file.content_version):
         raise _document_changed()
     return viewers.find_or_create(rt, link, reader.token)
 

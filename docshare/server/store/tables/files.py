@@ -361,13 +361,13 @@ def find_newest_name(store: Store, owner_id: int | None, file_id: int | None) ->
     return (found[0], found[1]) if found else None
 
 
-_IS_CURRENT_VERSION = "SELECT 1 FROM files WHERE id = ? AND content_version = ? AND trashed_at IS NULL"
+_IS_CURRENT_VERSION = "SELECT 1 FROM files WHERE uuid = ? AND content_version = ? AND trashed_at IS NULL"
 _SELECT_REVISION_PAGES = "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?"
 
 
-def is_current_version(store: Store, file_id: int, content_version: int) -> bool:
+def is_current_version(store: Store, uuid: str, content_version: int) -> bool:
     """Return whether an active file has that content version."""
-    return store.fetch_one(_IS_CURRENT_VERSION, (file_id, content_version)) is not None
+    return store.fetch_one(_IS_CURRENT_VERSION, (uuid, content_version)) is not None
 
 
 def find_revision_pages(store: Store, file_id: int, content_version: int) -> int | None:
