@@ -101,7 +101,7 @@ NAMED_TUPLES = {
 
 MAX_MODULES = 25  # per folder
 # Folders whose modules are all on one level, each named by one noun.
-FLAT = {"docshare/server/api", "docshare/server/rules"}
+FLAT = {"docshare/server/api", "docshare/server/rules", "tests/benchmarks", "tests/torture"}
 
 # Only some modules of the server may read a clock or create random values. Monotonic time is allowed everywhere.
 CLOCK_AND_RANDOM_CALLS = {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today", "uuid.uuid4"}
@@ -251,20 +251,29 @@ def test_only_listed_classes_of_rules_and_services_are_named_tuples() -> None:
     assert found == NAMED_TUPLES
 
 
+def list_folders() -> dict[str, list[str]]:
+    """Return the names of the modules in each folder of the product and of its tests."""
+    found: dict[str, list[str]] = {}
+    for top in ("docshare", "tests"):
+        for path in sorted((ROOT / top).rglob("*.py")):
+            if path.stem not in ("__init__", "__main__"):
+                found.setdefault(path.parent.relative_to(ROOT).as_posix(), []).append(path.stem)
+    return found
+
+
 def test_a_folder_does_not_contain_too_many_modules() -> None:
-    crowded = {}
-    for folder in {path.parent for _, path in list_modules()}:
-        names = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
-        if str(folder.relative_to(ROOT)) not in FLAT and len(names) > MAX_MODULES:
-            crowded[folder] = names
-    assert not crowded
+    assert not {
+        folder: len(names)
+        for folder, names in list_folders().items()
+        if len(names) > MAX_MODULES and folder not in FLAT
+    }
 
 
 def test_fewer_than_three_modules_of_a_folder_share_a_prefix() -> None:
     families = {}
-    for folder in {path.parent for _, path in list_modules()}:
-        first = [path.stem.split("_")[0] for path in folder.glob("*.py") if not path.stem.startswith("_")]
-        families |= {(str(folder.relative_to(ROOT)), word): n for word in set(first) if (n := first.count(word)) >= 3}
+    for folder, names in list_folders().items():
+        first = [re.match(r"(?:test_)?[^_]+", name)[0] for name in names if not name.startswith("_")]
+        families |= {(folder, word): n for word in set(first) if (n := first.count(word)) >= 3}
     assert not families
 
 

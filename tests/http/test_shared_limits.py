@@ -18,11 +18,11 @@ from docshare.server.outbound import shared_memory
 from docshare.server.outbound.shared_memory import SharedMemory
 from docshare.server.runtime import build_limiter
 from docshare.server.web.beacons import BEACON_POLICY
-from tests.support.cast import World, make_runtime
 from tests.support.clock import FakeClock
-from tests.support.import_source import make_certificate
+from tests.support.engines.redis import RedisServer, run_redis, run_silent_server
+from tests.support.outside.import_source import make_certificate
+from tests.support.people.cast import World, make_runtime
 from tests.support.polling import wait_until
-from tests.support.redis import RedisServer, run_redis, run_silent_server
 
 LIMIT = 4
 BOUND_S = 1.0  # several timeouts of a quarter of a second, on a busy machine

@@ -19,8 +19,8 @@ from docshare.server.pdf.failures import PageFailures
 from docshare.server.pdf.keys import DerivedKey
 from docshare.server.pdf.pages import PageStore
 from docshare.server.rules.finding import UNREAD_PAGE, parse_block
-from tests.support import pdfs
-from tests.support.hostile_pdfs import paced_pages
+from tests.support.documents import pdfs
+from tests.support.documents.hostile_pdfs import paced_pages
 from tests.support.polling import wait_until
 
 Put = Callable[..., Path]

@@ -14,7 +14,7 @@ from PIL import Image, ImageChops
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.pages import PageStore
-from tests.support import pdfs
+from tests.support.documents import pdfs
 
 Put = Callable[..., Path]
 FILE = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11"

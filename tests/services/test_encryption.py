@@ -18,15 +18,15 @@ from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.segments import is_encrypted
 from tests.api.test_assets import upload_asset
-from tests.support.cast import World, make_runtime
-from tests.support.database import sqlite_only
-from tests.support.images import make_picture
-from tests.support.instance_backup import Operator
-from tests.support.owner import put_settings
-from tests.support.pdfs import simple_pdf
-from tests.support.reader import FakeReader
-from tests.support.rows import count_rows, update_file_row
-from tests.support.stored_bytes import list_stored_keys, read_stored
+from tests.support.documents.images import make_picture
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.database import sqlite_only
+from tests.support.engines.rows import count_rows, update_file_row
+from tests.support.engines.stored_bytes import list_stored_keys, read_stored
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import World, make_runtime
+from tests.support.people.reader import FakeReader
+from tests.support.servers.instance_backup import Operator
 
 WORDS = ("PLANTED-ALPHA", "PLANTED-BRAVO", "PLANTED-CHARLIE")
 MAGICS = (b"%PDF-", b"\xff\xd8\xff", b"\x89PNG", b'{"boxes')

@@ -28,7 +28,7 @@ from docshare.server.pdf.pool import WorkerPool
 from docshare.server.pdf.probe import ConfinementProbe
 from docshare.server.pdf.schedule import JobLane
 from docshare.server.store.blobs import PartialFile
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
 from tests.torture import payload
 
 ROOT = Path(__file__).resolve().parents[2]

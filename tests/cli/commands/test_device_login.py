@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime
 from tests.support.shell import CommandResult, Shell
 
 METADATA = "/.well-known/oauth-authorization-server"

@@ -18,12 +18,12 @@ from docshare.server.services.files import purge
 from docshare.server.store.blobs import BACKUP_LOCK, REMOVAL_JOB
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.workers.jobs import JOBS, run_job
-from tests.support import webhooks
-from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import START, FakeClock
-from tests.support.instance_backup import DAY, Operator, open_restored, read_members
-from tests.support.owner import put_settings
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import put_settings
+from tests.support.people import webhooks
+from tests.support.people.cast import World, make_runtime, make_world
+from tests.support.servers.instance_backup import DAY, Operator, open_restored, read_members
 
 
 @pytest.mark.parametrize("name", ["saved.tar", "saved.tar.gz", "saved.tgz", "saved.tar.zst", "saved"])

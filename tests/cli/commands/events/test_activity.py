@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from docshare.cli.reference.tree import load_tree
-from tests.support.fake_api import UUID, FakeApi, FakeTime, problem, row
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.fake_api import UUID, FakeApi, FakeTime, problem, row
 from tests.support.shell import CommandResult, Shell
 
 if TYPE_CHECKING:
-    from tests.support.cast import Person, World
+    from tests.support.people.cast import Person, World
 
 FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "originalName": "deck.pdf"}
 LIST = ("events", "list", "--type", "activity")

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from tests.support.fake_api import UUID, FakeApi, FakeTime, problem, row
+from tests.support.outside.fake_api import UUID, FakeApi, FakeTime, problem, row
 from tests.support.shell import CommandResult, Shell
 
 FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "slug": "deck", "originalName": "deck.pdf"}

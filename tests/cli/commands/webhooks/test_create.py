@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.fake_webhooks import EVENT_KINDS, SECRET, URL, FakeWebhooks, webhook_uuid
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, problem
+from tests.cli.commands.fakes.webhooks import EVENT_KINDS, SECRET, URL, FakeWebhooks, webhook_uuid
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, problem
 from tests.support.repository import ROOT
 from tests.support.shell import Shell
 from tests.support.terminal import run_on_terminal
