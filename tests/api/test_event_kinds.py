@@ -1,6 +1,5 @@
 """The nine kinds of events: when each is sent, and exactly which keys it has."""
 
-import io
 import json
 import re
 from collections.abc import Callable
@@ -91,8 +90,7 @@ def burn_file(world: World, made: dict[str, Any], name: str) -> None:
 
 
 def replace_document(world: World, made: dict[str, Any], name: str) -> None:
-    body = {"file": (io.BytesIO(simple_pdf(pages=4)), "Q4.pdf")}
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=body).status_code == 200
+    world.pia.replace(made["uuid"], simple_pdf(pages=4), "Q4.pdf")
 
 
 def open_invite(world: World, made: dict[str, Any], name: str) -> None:

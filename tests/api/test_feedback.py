@@ -23,11 +23,7 @@ CSV_ROUTES = ("page-marks", "annotations")
 NOW = "2026-09-21T14:13:20.000Z"
 
 
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    made = world.pia.upload()
-    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
-    return made
+pytestmark = pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS)
 
 
 def get_feedback(who: Person, made: dict[str, Any] | str, what: str, query: str = "") -> TestResponse:

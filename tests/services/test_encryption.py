@@ -1,6 +1,5 @@
 """Documents are encrypted at rest: in the store, in the cache, and those that were stored in clear before."""
 
-import io
 import logging
 import os
 import shutil
@@ -244,10 +243,7 @@ def test_a_crash_after_the_commit_leaves_nothing_in_clear(
 
 
 def replace_content(world: World, made: dict[str, Any], more: bytes = b"") -> None:
-    answer = world.pia.post(
-        f"/api/v1/files/{made['uuid']}/content", data={"file": (io.BytesIO(make_document() + more), "Plan.pdf")}
-    )
-    assert answer.status_code == 200, answer.text
+    world.pia.replace(made["uuid"], make_document() + more, "Plan.pdf")
 
 
 def purge_file(world: World, made: dict[str, Any]) -> None:

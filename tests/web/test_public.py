@@ -151,8 +151,7 @@ def test_a_page_that_crashes_the_engine_is_422_as_plain_text(world: World) -> No
 
 
 def replace_document(world: World, uuid: str) -> None:
-    sent = {"file": (io.BytesIO(simple_pdf(pages=2)), "next.pdf")}
-    assert world.pia.post(f"/api/v1/files/{uuid}/content", data=sent).status_code == 200
+    world.pia.replace(uuid, simple_pdf(pages=2), "next.pdf")
 
 
 def trash_file(world: World, uuid: str) -> None:

@@ -1,6 +1,5 @@
 """A setting that affects the download is tried at once, and the owner gets a warning if the copy cannot be created."""
 
-import io
 import itertools
 import threading
 import time
@@ -45,11 +44,6 @@ def create_variant(world: World, made: dict[str, Any], **overrides: Any) -> dict
     assert answer.status_code == 201
     found: dict[str, Any] = answer.get_json()
     return found
-
-
-def replace_content(world: World, made: dict[str, Any], document: bytes) -> None:
-    answer = world.pia.post(f"/api/v1/files/{made['uuid']}/content", data={"file": (io.BytesIO(document), "Next.pdf")})
-    assert answer.status_code == 200
 
 
 def get_download_status(world: World, name: str) -> int:
@@ -104,9 +98,9 @@ def test_settings_of_the_file_are_tried_for_its_variants(world: World, checkbox_
 
 def test_replaced_content_is_tried(world: World, checkbox_file: dict[str, Any]) -> None:
     put_settings(world, checkbox_file, pageRange=SECOND)
-    replace_content(world, checkbox_file, simple_pdf(pages=3))
+    world.pia.replace(checkbox_file["uuid"], simple_pdf(pages=3))
     assert get_download_warning(world, checkbox_file) is None
-    replace_content(world, checkbox_file, STATELESS_CHECKBOX_PDF)
+    world.pia.replace(checkbox_file["uuid"], STATELESS_CHECKBOX_PDF)
     assert get_download_warning(world, checkbox_file) is not None
 
 

@@ -1,6 +1,5 @@
 """Identity of a session: email, name, and the invite or variant that the reader used."""
 
-import io
 from typing import Any
 
 from tests.support.documents.pdfs import simple_pdf
@@ -45,8 +44,7 @@ def test_a_session_has_the_known_identity_of_its_reader(world: World, uploaded_f
 def test_a_later_gate_response_does_not_change_earlier_sessions(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, requireEmail=True)
     guest = pass_gate_and_read(world, uploaded_file["shortId"], email="first@example.com")
-    body = {"file": (io.BytesIO(simple_pdf(pages=2)), "v2.pdf")}
-    assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=body).status_code == 200
+    world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=2), "v2.pdf")
     pass_gate_and_read(world, uploaded_file["shortId"], guest, email="second@example.com")
     end_all_sessions(world)
     expected = [("first@example.com", 1), ("second@example.com", 2)]

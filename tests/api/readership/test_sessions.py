@@ -1,6 +1,5 @@
 """Sessions and pages: the list in the report, the session feed, one session, and readership by page."""
 
-import io
 from typing import Any
 
 import pytest
@@ -12,12 +11,6 @@ from tests.support.engines.rows import update_file_row
 from tests.support.owner.browser import get_readership, put_settings
 from tests.support.people.cast import World
 from tests.support.people.reader import DESKTOP, FakeReader, end_all_sessions
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Upload a three-page document of Pia."""
-    return world.pia.upload()
 
 
 def read_first_page(world: World, name: str, seconds: float = 9, host: int = 1) -> None:
@@ -125,8 +118,7 @@ def test_sessions_of_a_deleted_variant_are_kept_without_the_variant(
 
 def test_a_session_has_the_content_version_that_was_read(world: World, uploaded_file: dict[str, Any]) -> None:
     read_first_page(world, uploaded_file["shortId"])
-    body = {"file": (io.BytesIO(simple_pdf(pages=2)), "v2.pdf")}
-    assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=body).status_code == 200
+    world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=2), "v2.pdf")
     read_first_page(world, uploaded_file["shortId"], host=2)
     end_all_sessions(world)
     assert [row["contentVersion"] for row in get_readership(world, uploaded_file, "/sessions")] == [1, 2]
@@ -387,7 +379,6 @@ def test_pages_beyond_the_end_of_a_replaced_document_are_not_listed(
     reader = FakeReader(world, uploaded_file["shortId"])
     reader.read_page(9, page=3)
     end_all_sessions(world)
-    body = {"file": (io.BytesIO(simple_pdf(pages=2)), "v2.pdf")}
-    assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=body).status_code == 200
+    world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=2), "v2.pdf")
     assert [row["pageNumber"] for row in get_readership(world, uploaded_file, "/pages")["pages"]] == [1, 2]
     assert [row["reached"] for row in get_readership(world, uploaded_file, "")["funnel"]] == [1, 1]

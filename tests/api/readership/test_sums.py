@@ -1,6 +1,5 @@
 """The stored sums of the readership equal sums over the sessions, after any sequence of actions."""
 
-import io
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -102,8 +101,7 @@ class FileHistory:
         put_settings(self.world, self.made, pageRange={"from": 0, "to": 0} if clear else {"from": 1, "to": 2})
 
     def replace_content(self, pages: int) -> None:
-        body = {"file": (io.BytesIO(PDFS[pages]), "next.pdf")}
-        assert self.world.pia.post(f"{self.path}/content", data=body).status_code == 200
+        self.world.pia.replace(self.made["uuid"], PDFS[pages])
 
     def trash_and_restore(self) -> None:
         assert self.world.pia.delete(self.path).status_code == 200

@@ -11,12 +11,7 @@ from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    made = world.pia.upload(simple_pdf(pages=3))
-    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
-    return made
+pytestmark = pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS)
 
 
 def replace_content(world: World, made: dict[str, Any], pages: int, query: str = "") -> dict[str, Any]:

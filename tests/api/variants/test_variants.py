@@ -10,7 +10,6 @@ from werkzeug.test import TestResponse
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.api.route_table import UNKNOWN_UUID
-from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import record_all, sqlite_only
 from tests.support.engines.rows import count_rows, update_file_row
 from tests.support.people.cast import Person, World
@@ -39,12 +38,6 @@ def list_variants(owner: Person, made: dict[str, Any]) -> list[dict[str, Any]]:
     assert list(answer.get_json()) == ["variants"]
     rows: list[dict[str, Any]] = answer.get_json()["variants"]
     return rows
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Upload a three-page document of Pia."""
-    return world.pia.upload(simple_pdf(pages=3))
 
 
 def test_a_variant_has_its_keys_in_order(world: World, uploaded_file: dict[str, Any]) -> None:

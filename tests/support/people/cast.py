@@ -69,6 +69,13 @@ class Person:
         result: dict[str, Any] = answer.get_json()
         return result
 
+    def replace(self, uuid: str, content: bytes, name: str = "second.pdf") -> dict[str, Any]:
+        """Replace the document of a file; returns the result."""
+        answer = self.post(f"/api/v1/files/{uuid}/content", data={"file": (io.BytesIO(content), name)})
+        assert answer.status_code == 200, answer.get_data(as_text=True)
+        result: dict[str, Any] = answer.get_json()
+        return result
+
 
 @dataclass
 class World:

@@ -1,6 +1,5 @@
 """Reloading a share page continues the session of the load before; nothing on the reader's device connects the two."""
 
-import io
 from typing import Any
 
 import pytest
@@ -130,8 +129,7 @@ def test_a_session_of_another_link_to_the_file_is_not_continued(world: World, li
 
 def test_a_reload_that_shows_a_replaced_document_is_a_session_of_its_own(world: World, link: str) -> None:
     read_and_close(world, link)
-    replacement = {"file": (io.BytesIO(simple_pdf(pages=2)), "report.pdf")}
-    assert world.pia.post(f"/api/v1/files/{link}/content", data=replacement).status_code == 200
+    world.pia.replace(link, simple_pdf(pages=2), "report.pdf")
     read_after_reload(world, link)
     assert world.rt.db.fetch_all("SELECT content_version FROM view_sessions") == [(1,), (2,)]
 

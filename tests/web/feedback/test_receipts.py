@@ -1,6 +1,5 @@
 """Receipts, taps and hotspots on share pages."""
 
-import io
 from typing import Any
 
 import pytest
@@ -47,8 +46,7 @@ def test_a_receipt_is_confirmed_once_and_never_overwritten(
 def test_a_new_version_requires_a_new_receipt(world: World, uploaded_file: dict[str, Any], ann: FeedbackClient) -> None:
     """The name is remembered; the owner sees both receipts."""
     ann.send("POST", "receipt", {"name": "Ann Lee"})
-    data = {"file": (io.BytesIO(simple_pdf(pages=2)), "second.pdf")}
-    assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=data).status_code == 200
+    world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=2), "second.pdf")
     assert ("receipt" in ann.get_feedback(), ann.get_feedback()["name"]) == (False, "Ann Lee")
     world.clock.advance(hours=1)
     again = [ann.send("POST", "receipt", {"name": "A. Lee"}) for _ in range(2)]

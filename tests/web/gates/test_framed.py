@@ -13,12 +13,7 @@ from tests.support.people.gate_client import GateClient, parse_errors, parse_inp
 BLOCKED = "Your browser blocks cookies inside this page, so the document cannot open here."
 
 
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a file of Pia with a view limit of 2."""
-    made = world.pia.upload()
-    put_settings(world, made, viewLimit=2, slug="the-plan")
-    return made
+pytestmark = pytest.mark.file_settings(viewLimit=2, slug="the-plan")
 
 
 def count_consumed_views(world: World, made: dict[str, Any]) -> int:

@@ -16,12 +16,7 @@ from tests.support.polling import wait_until
 HOUR_MS = 3_600_000
 
 
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a file of Pia with a password."""
-    made = world.pia.upload()
-    put_settings(world, made, password="right")
-    return made
+pytestmark = pytest.mark.file_settings(password="right")
 
 
 @pytest.fixture(autouse=True)

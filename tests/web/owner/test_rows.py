@@ -68,8 +68,7 @@ def test_a_thumbnail_of_a_replaced_document_shows_the_new_one(world: World, owne
     made = world.pia.upload()
     (before,) = list_thumbnails(owner_browser)
     assert owner_browser.get(before).status_code == 200
-    sent = {"file": (io.BytesIO(simple_pdf(pages=2)), "new.pdf")}
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=sent).status_code == 200
+    world.pia.replace(made["uuid"], simple_pdf(pages=2), "new.pdf")
     (after,) = list_thumbnails(owner_browser)
     assert after == before.replace("?v=1", "?v=2")
     assert [owner_browser.get(address).status_code for address in (before, after)] == [404, 200]

@@ -74,8 +74,7 @@ def test_the_page_of_an_ended_link_names_whom_to_ask(
 
 def test_the_page_of_an_empty_range_names_the_sender(world: World, uploaded_file: dict[str, Any]) -> None:
     put_settings(world, uploaded_file, pageRange={"from": 3, "to": 3})
-    files = {"file": (io.BytesIO(simple_pdf(pages=1)), "short.pdf")}
-    assert world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=files).status_code == 200
+    world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=1), "short.pdf")
     (sender,) = find_senders(world, "plan")
     assert sender.words == f"Shared by {NAME}"
 

@@ -1,6 +1,5 @@
 """A replacement without any page of the page range: readers see a notice and no content, the owner sees a warning."""
 
-import io
 import json
 from typing import Any
 
@@ -38,14 +37,6 @@ def uploaded_file(world: World) -> dict[str, Any]:
     return made
 
 
-def replace_content(world: World, made: dict[str, Any], pages: int) -> dict[str, Any]:
-    files = {"file": (io.BytesIO(simple_pdf(pages=pages)), "short.pdf")}
-    answer = world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=files)
-    assert answer.status_code == 200, answer.text
-    result: dict[str, Any] = answer.get_json()
-    return result
-
-
 def get_path(world: World, path: str, **more: Any) -> TestResponse:
     return world.http.get(path, buffered=True, **more)
 
@@ -61,7 +52,7 @@ def test_readers_see_a_notice_and_receive_no_content(
         for path in PAGE_RESOURCES
         for mark in (["2", read_page_version(world, name)] if "?" in path else [""])
     ]
-    replace_content(world, uploaded_file, 2)
+    world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=2))
     page = get_path(world, f"{prefix}/{name}")
     assert (page.status_code, RANGE_WARNING in page.text) == (200, True)
     assert 'id="facts"' not in page.text
@@ -80,14 +71,14 @@ def read_page_version(world: World, name: str) -> str:
 
 
 def test_a_link_whose_range_still_exists_works(world: World, uploaded_file: dict[str, Any]) -> None:
-    replace_content(world, uploaded_file, 2)
+    world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=2))
     name = uploaded_file["whole"]["shortId"]
     assert FakeReader(world, name).facts["pages"] == 2
     assert get_path(world, f"/api/files/{name}/metadata").get_json()["totalPages"] == 2
 
 
 def test_the_owner_sees_a_warning_until_the_range_is_changed(world: World, uploaded_file: dict[str, Any]) -> None:
-    replace_result = replace_content(world, uploaded_file, 2)
+    replace_result = world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=2))
     assert (replace_result["pageRangeEmpty"], replace_result["emptyVariants"]) == (True, 1)
 
     def list_flags() -> list[Any]:
@@ -108,14 +99,14 @@ def test_the_owner_sees_a_warning_until_the_range_is_changed(world: World, uploa
 
 
 def test_a_longer_version_makes_the_pages_visible_again(world: World, uploaded_file: dict[str, Any]) -> None:
-    replace_content(world, uploaded_file, 1)
-    replace_result = replace_content(world, uploaded_file, 6)
+    world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=1))
+    replace_result = world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=6))
     assert not {"pageRangeEmpty", "emptyVariants"} & replace_result.keys()
     assert FakeReader(world, uploaded_file["shortId"]).facts["pages"] == 2
 
 
 def test_the_owner_reads_the_full_document(world: World, uploaded_file: dict[str, Any]) -> None:
-    replace_content(world, uploaded_file, 2)
+    world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=2))
     owner = sign_in_browser(world, world.pia)
     assert 'id="facts"' in owner.get(f"/{uploaded_file['shortId']}").text
     assert owner.get(f"/{uploaded_file['shortId']}/pages/1-800.jpg?v=2", buffered=True).status_code == 200
@@ -125,7 +116,7 @@ def test_the_owner_reads_the_full_document(world: World, uploaded_file: dict[str
 def test_an_empty_range_has_no_gate(world: World, uploaded_file: dict[str, Any], path: str) -> None:
     """Neither a password nor an address is asked for, and no view is consumed."""
     put_settings(world, uploaded_file, password="x", requireEmail=True, viewLimit=1)
-    replace_content(world, uploaded_file, 2)
+    world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=2))
     guest = GateClient(world, uploaded_file["shortId"], prefix=path)
     page = guest.open_page()
     assert RANGE_WARNING in page.text
@@ -139,7 +130,7 @@ def test_an_empty_range_has_no_gate(world: World, uploaded_file: dict[str, Any],
 def test_the_report_of_an_empty_range_has_no_funnel(world: World, uploaded_file: dict[str, Any]) -> None:
     FakeReader(world, uploaded_file["shortId"]).read_page(30, page=1)
     world.clock.advance(minutes=40)
-    replace_content(world, uploaded_file, 2)
+    world.pia.replace(uploaded_file["uuid"], simple_pdf(pages=2))
     report = world.pia.get(f"/api/v1/files/{uploaded_file['uuid']}/readership").get_json()
     assert (report["effectivePages"], report["funnel"]) == (0, [])
     json.dumps(report)

@@ -1,6 +1,5 @@
 """Find in the document: where words occur in the pages that a reader sees, and what a reader never finds."""
 
-import io
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -59,11 +58,6 @@ def read_all(http: FlaskClient, name: str, words: str) -> tuple[list[list[int]],
 def purge_file(world: World, made: dict[str, Any]) -> None:
     assert world.pia.delete(f"/api/v1/files/{made['uuid']}").status_code == 200
     trash.purge_any(world.rt, made["uuid"])
-
-
-def replace_content(world: World, made: dict[str, Any]) -> None:
-    files = {"file": (io.BytesIO(simple_pdf(texts=["A harvest of words"])), "new.pdf")}
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=files).status_code == 200
 
 
 def test_a_search_returns_pages_counts_and_contexts(world: World, uploaded_file: dict[str, Any]) -> None:
@@ -215,6 +209,10 @@ def test_a_replaced_document_is_searched_in_its_new_version(world: World, upload
 
 def list_cached_texts(world: World) -> list[str]:
     return [str(path) for path in world.rt.config.data_dir.rglob("*.json*") if "1-5" in path.name]
+
+
+def replace_content(world: World, made: dict[str, Any]) -> None:
+    world.pia.replace(made["uuid"], simple_pdf(texts=["A harvest of words"]))
 
 
 @pytest.mark.parametrize("destroy", [purge_file, replace_content])

@@ -1,6 +1,5 @@
 """The table of contents of a share page: what readers get of it, and what they do not."""
 
-import io
 from collections.abc import Callable
 from typing import Any
 
@@ -66,8 +65,7 @@ def purge_file(world: World, made: dict[str, Any]) -> None:
 
 
 def replace_content(world: World, made: dict[str, Any]) -> None:
-    files = {"file": (io.BytesIO(simple_pdf(1)), "new.pdf")}
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=files).status_code == 200
+    world.pia.replace(made["uuid"], simple_pdf(1), "new.pdf")
 
 
 def list_cached_outlines(world: World) -> list[str]:

@@ -1,7 +1,6 @@
 """Documents with a page range: other pages do not exist for readers, and nothing reveals the position of the range."""
 
 import base64
-import io
 import json
 from typing import Any
 
@@ -163,9 +162,7 @@ def test_a_shorter_replacement_never_shows_pages_outside_of_the_range(
     world: World, uploaded_file: dict[str, Any], pages: int, words: list[str]
 ) -> None:
     sheets = [Sheet(lines_content(word)) for word in WORDS[:pages]]
-    files = {"file": (io.BytesIO(sheets_pdf(sheets)), "Plan.pdf")}
-    answer = world.pia.post(f"/api/v1/files/{uploaded_file['uuid']}/content", data=files)
-    assert answer.status_code == 200, answer.text
+    world.pia.replace(uploaded_file["uuid"], sheets_pdf(sheets), "Plan.pdf")
     assert list_page_texts(world.http, uploaded_file["shortId"]) == words
 
 
