@@ -656,7 +656,7 @@ complete -c docshare -n '__docshare_at \'variants redact\'' -l count -x -d 'With
 complete -c docshare -n '__docshare_at \'variants redact\'' -l dry-run -s n -d 'Print the requests without sending them.'
 complete -c docshare -n '__docshare_at \'variants redact\'' -l help -s h -d 'Show help and exit.'
 complete -c docshare -n '__docshare_at \'variants redact\'' -a '(command docshare __complete variants 2>/dev/null)'
-complete -c docshare -n '__docshare_at \'variants create\'' -l label -x -d 'Recipient of the link.'
+complete -c docshare -n '__docshare_at \'variants create\'' -l label -x -d 'Recipient of a link; repeatable.'
 complete -c docshare -n '__docshare_at \'variants create\'' -l download -l no-download -d 'Override the download setting of the file.'
 complete -c docshare -n '__docshare_at \'variants create\'' -l pages -x -d 'Override the page range of the file.'
 complete -c docshare -n '__docshare_at \'variants create\'' -l reader-choice -l no-reader-choice -d 'Override the reader choice of the file.'
