@@ -30,7 +30,7 @@ class FailingDeriveEngine(PdfEngine):
 
     def derive(self, path: Path, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
         self.attempts += 1
-        raise UnrenderableError("the page crashes the engine", lasting=True)
+        raise UnrenderableError("the page crashes the engine", is_permanent=True)
 
 
 @pytest.fixture

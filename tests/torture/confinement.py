@@ -153,7 +153,7 @@ def open_pool(arena: Arena) -> Iterator[Callable[[str, str, Path], str]]:
 
     def attack(name: str, owner: str, path: Path) -> str:
         with pool.hold(str(path), Tenant(owner, path.name), JobLane.PAGES, patience_s=20.0) as slot:
-            reply = pool.worker(slot).ask({"do": "text", "path": str(path), "page": name})
+            reply = pool.prepare_worker(slot).ask({"do": "text", "path": str(path), "page": name})
         return reply.body.decode().strip('"')
 
     pool = WorkerPool(places={JobLane.PAGES: 1}, memory_bytes=1 << 30, timeout_s=20.0, recycle_after=100, max_waiting=1)

@@ -20,11 +20,11 @@ _LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 
 class MailNotDelivered(Exception):
-    """The mail server did not accept the mail. ``lasting``: it rejected the mail permanently."""
+    """The mail server did not accept the mail. ``is_permanent``: it rejected the mail permanently."""
 
-    def __init__(self, message: str, *, lasting: bool = False) -> None:
+    def __init__(self, message: str, *, is_permanent: bool = False) -> None:
         super().__init__(message)
-        self.is_permanent = lasting
+        self.is_permanent = is_permanent
 
 
 @dataclass(frozen=True)
@@ -140,13 +140,13 @@ def _translate_error(error: Exception) -> MailNotDelivered:
     """Describe an error without secrets: with the response of the server, but not with what was sent."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code, text = next(iter(error.recipients.values()))
-        return MailNotDelivered(_describe_reply(code, text), lasting=code >= 500)
+        return MailNotDelivered(_describe_reply(code, text), is_permanent=code >= 500)
     if isinstance(error, smtplib.SMTPAuthenticationError):
         return MailNotDelivered(f"the mail server rejected the user name or password ({error.smtp_code})")
     if isinstance(error, smtplib.SMTPResponseException):
-        return MailNotDelivered(_describe_reply(error.smtp_code, error.smtp_error), lasting=error.smtp_code >= 500)
+        return MailNotDelivered(_describe_reply(error.smtp_code, error.smtp_error), is_permanent=error.smtp_code >= 500)
     if isinstance(error, UnicodeError | ValueError):
-        return MailNotDelivered(f"the mail cannot be composed: {error}", lasting=True)
+        return MailNotDelivered(f"the mail cannot be composed: {error}", is_permanent=True)
     return MailNotDelivered(str(error) or type(error).__name__)
 
 

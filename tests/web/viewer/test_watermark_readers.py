@@ -115,7 +115,7 @@ def test_a_page_is_not_sent_if_its_watermark_fails(
     version, _ = get_page_image(ann, name)
 
     def fail(self: PdfEngine, image: object, mark: WatermarkText, tenant: object, tile: object) -> bytes:
-        raise UnrenderableError("the mark cannot be drawn", lasting=False)
+        raise UnrenderableError("the mark cannot be drawn", is_permanent=False)
 
     monkeypatch.setattr(PdfEngine, "stamp", fail)
     answer = ann.get(f"/{name}/pages/1-800.jpg?v={version}", buffered=True)

@@ -3,6 +3,7 @@ is not running, in this process.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def check_public(scene: CheckContext) -> NamedFindings:
     )
     if trouble is not None:
         fix = f"Check that the host name points to this machine and that the proxy forwards to {server.owner.url}."
-        yield "reach", trouble._replace(fix=fix)
+        yield "reach", replace(trouble, fix=fix)
     else:
         yield from doctor_public.evaluate_probe(seen)
 
