@@ -115,7 +115,7 @@ def receiver() -> Iterator[FakeReceiver]:
 @pytest.fixture
 def uploaded_file(world: World, request: pytest.FixtureRequest) -> dict[str, Any]:
     """Return a file of Pia with the settings of the marker ``file_settings``, or the defaults."""
-    from tests.support.owner.browser.browser import put_settings
+    from tests.support.owner.browser import put_settings
 
     made = world.pia.upload()
     marker = request.node.get_closest_marker("file_settings")

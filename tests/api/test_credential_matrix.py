@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.contract.scopes import SCOPES
@@ -21,6 +20,7 @@ from tests.support.documents.pdfs import simple_pdf
 from tests.support.outside.design_tool import IMPORT, STATUS, DesignTool, open_design_tool
 from tests.support.outside.import_source import NAME
 from tests.support.outside.oauth_app import make_app
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.anonymous_files import AnonymousFile, share_anonymously
 from tests.support.people.cast import World
 from tests.support.people.webhooks import URL, create_webhook

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import get_readership, put_settings, sign_in_browser
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
@@ -19,6 +18,7 @@ from tests.support.outside.queued_deliveries import (
     delivery_envelopes,
     list_activity,
 )
+from tests.support.owner.browser import get_readership, put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient
 from tests.support.people.gate_client import GateClient

@@ -6,13 +6,13 @@ import re
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
 from tests.support.people.anonymous_files import share_anonymously
 from tests.support.people.cast import Person, World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient

@@ -11,9 +11,6 @@ import time
 from pathlib import Path
 from statistics import median
 
-from tests.support.owner.browser.browser import sign_in_browser
-from tests.support.owner.browser.forms import submit_form
-
 from docshare.contract.limits import RatePolicy
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.rules import guess_limits
@@ -21,6 +18,8 @@ from docshare.server.services.accounts import passwords
 from docshare.server.services.links.guessing import AttemptLimits
 from tests.benchmarks.comparison import check_bound, read_amount
 from tests.support.clock import FakeClock
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import submit_form
 from tests.support.people.cast import World, make_runtime, make_world
 
 EMAILS = ("pia@example.com", "fay@example.com", "nobody@example.com")

@@ -5,7 +5,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.support.owner.browser.browser import sign_in_browser
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import invitations
@@ -16,6 +15,7 @@ from tests.support.browsers.styled_document import StyledDocument
 from tests.support.documents.pdfs import A4, simple_pdf
 from tests.support.engines.rows import update_file_row
 from tests.support.outside.oauth_app import make_app
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import Person, World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
 from tests.support.people.feedback_document import FeedbackDocument

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Frame, expect
-from tests.support.owner.browser.browser import put_settings
 
 from tests.support.browsers.browser import Visitor, desktop_options, save_screenshot
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.outside.framing_page import find_frame, serve_framing_page
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.ports import find_free_port
 from tests.support.servers.in_process_server import serve_world

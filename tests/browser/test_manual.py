@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.support.owner.browser.browser import sign_in_browser
 
 from docshare.manual import load_site
 from tests.support.browsers.axe import find_violations
 from tests.support.browsers.browser import visitor
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 from tests.support.servers.in_process_server import serve_world
 

@@ -13,7 +13,6 @@ from urllib.parse import quote
 import pytest
 from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, expect
-from tests.support.owner.browser.browser import sign_in_browser
 
 from docshare.server.pdf.engine import PdfEngine
 from tests.support.browsers.browser import DESKTOP, visitor
@@ -22,6 +21,7 @@ from tests.support.browsers.styled_document import StyledDocument
 from tests.support.browsers.tripwire import Tripwire
 from tests.support.outside.fake_api import FakeTime
 from tests.support.outside.payloads import MARKUP_PAYLOADS, XSS
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World, make_runtime, make_world
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
 from tests.support.people.feedback_document import FeedbackDocument

@@ -5,10 +5,10 @@ import logging
 from collections.abc import Callable
 
 import pytest
-from tests.support.owner.browser.browser import sign_in_browser
 
 from docshare.server.http.proxy_probes import UntrustedProxies
 from docshare.server.services.operations import diagnosis
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.app import set_runtime
 from docshare.server.http import faults
@@ -23,6 +22,7 @@ from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import sqlite_only
 from tests.support.engines.rows import count_rows, update_file_row
 from tests.support.engines.stored_bytes import list_stored_keys, read_stored
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World, make_runtime
 from tests.support.people.reader import FakeReader
 from tests.support.servers.instance_backup import Operator

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import get_readership, put_settings
 
 from docshare.server.services.readership import viewing
 from tests.support.engines.rows import count_rows
 from tests.support.outside.queued_deliveries import delivery_envelopes, list_activity
+from tests.support.owner.browser import get_readership, put_settings
 from tests.support.people.cast import World
 from tests.support.people.triggers import (
     FORM,

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import Person, World
 from tests.support.people.triggers import (
     FORM,

@@ -20,12 +20,12 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from rich.console import CONSOLE_SVG_FORMAT, Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 import docshare.server
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.readership import viewing
 from tests.support.browsers.browser import DESKTOP, PHONE, desktop_options, launch, visitor
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World, make_runtime, make_world
 from tests.support.people.reader import FakeReader
 from tests.support.servers.in_process_server import RunningClock, serve_world

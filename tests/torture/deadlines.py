@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
-
 from docshare.contract.wire import format_instant
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.accounts import sign_in
@@ -29,6 +27,7 @@ from tests.support.documents.pdfs import simple_pdf
 from tests.support.outside.due_deliveries import deliver_due
 from tests.support.outside.oauth_app import make_app
 from tests.support.outside.receivers import LOOPBACK_NETWORKS, add_webhook, open_receiver, record_replacements
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.anonymous_files import share_anonymously
 from tests.support.people.cast import BASE_URL, World, close_world, make_runtime, make_world
 from tests.support.people.gate_client import GateClient

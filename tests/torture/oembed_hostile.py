@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from tests.support.owner.browser.browser import put_settings
-
 from docshare.server.outbound.exchange import OutboundClient
 from docshare.server.pdf.engine import PdfEngine
 from tests.support.clock import FakeClock
 from tests.support.outside.forbidden_urls import FORMS
 from tests.support.outside.payloads import CANARY
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import BASE_URL, World, close_world, make_runtime, make_world
 
 NAME = "Secret plans.pdf"

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import zxingcpp
 from PIL import Image
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.pdf.engine import PdfEngine
 from tests.support.clock import FakeClock
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import BASE_URL, World, close_world, make_runtime, make_world
 
 MOST_BYTES = 20_000

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def owner_browser(world: World) -> FlaskClient:
     """Return the signed-in browser of Pia."""
-    from tests.support.owner.browser.browser import sign_in_browser
+    from tests.support.owner.browser import sign_in_browser
 
     return sign_in_browser(world, world.pia)
 

@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 from werkzeug.test import TestResponse
 
 from docshare.contract.scopes import OPERATIONS, Lane
@@ -16,6 +15,7 @@ from tests.support.documents.outlines import add_outline
 from tests.support.documents.pdfs import dense_text_pdf
 from tests.support.engines.rows import insert_gate_response, insert_view
 from tests.support.outside.oauth_app import make_app
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import Person, World
 from tests.web.test_every_route import list_paths
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.routes import OWNER_ROUTES
 
 from tests.support.engines.database import dump_database
+from tests.support.owner.routes import OWNER_ROUTES
 from tests.support.people.cast import BASE_URL, World
 from tests.support.people.cookie_routes import COOKIE_ROUTES as OTHER_ROWS
 from tests.support.people.cookie_routes import (

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
-from tests.support.owner.browser.browser import sign_in_browser
 
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 
 

@@ -9,7 +9,6 @@ import pikepdf
 import pypdfium2
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
@@ -18,6 +17,7 @@ from tests.support.documents.leaky_pdf import WINDOW, leaky_pdf
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import count_rows, update_file_row
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import BASE_URL, World
 
 PDF = simple_pdf(pages=3)

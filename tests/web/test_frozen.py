@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.contract.problems import Problem
 from docshare.server import admin
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import dump_database
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import BASE_URL, World
 from tests.support.people.gate_client import GateClient
 from tests.support.people.reader import FakeReader, view_count

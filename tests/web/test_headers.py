@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.web import derived
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 
 POLICY = (

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import sign_in_browser
 
 from docshare.server.services.operations import mail, unsubscribe
 from docshare.server.services.operations.unsubscribe import NOTICES
 from tests.support.engines.database import dump_database
 from tests.support.outside.mail_server import FakeMailServer, read_part
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.people.reader import FakeReader

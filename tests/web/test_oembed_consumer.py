@@ -11,8 +11,8 @@ from micawber.exceptions import ProviderHTTPException
 from pyoembed import PyOembedException, oEmbed
 from pyoembed.exceptions import ProviderException
 from requests import Response
-from tests.support.owner.browser.browser import put_settings
 
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import BASE_URL, World
 
 

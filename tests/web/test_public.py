@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from tests.support.owner.browser.browser import sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.server.pdf.pages import PageStore
@@ -19,6 +18,7 @@ from tests.support.documents.hostile_pdfs import memory_bomb_on_page_2
 from tests.support.documents.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader
 

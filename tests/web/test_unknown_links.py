@@ -5,10 +5,10 @@ import uuid
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 from werkzeug.test import TestResponse
 
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 
 LINK_ROUTES = {

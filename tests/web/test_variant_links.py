@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 from werkzeug.test import TestResponse
 
 from docshare.server.services.files import hotspots
@@ -17,6 +16,7 @@ from tests.support.documents.images import make_picture
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import sqlite_only
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
 from tests.support.people.gate_client import PAGES_MARKER

@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
@@ -16,6 +15,7 @@ from docshare.server.services.files.sealed_blobs import open_blob
 from tests.support.documents import inherited_resources
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 
 pytestmark = pytest.mark.usefixtures("patient_trials")

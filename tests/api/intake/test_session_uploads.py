@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import sign_in_browser
-from tests.support.owner.browser.forms import find_csrf_token
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts.sign_in import SESSION_LIFETIME_MS
@@ -17,6 +15,8 @@ from tests.api.route_table import UNKNOWN_UUID
 from tests.support.documents.images import make_picture
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.rows import count_rows
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import find_csrf_token
 from tests.support.people.anonymous_files import share_anonymously
 from tests.support.people.cast import BASE_URL, NO_CREDENTIAL, Person, World
 

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from tests.support.owner.browser.browser import get_readership, put_settings
-
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import get_readership, put_settings
 from tests.support.people.cast import World
 from tests.support.people.gate_client import GateClient
 from tests.support.people.reader import FakeReader, end_all_sessions

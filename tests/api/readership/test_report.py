@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.rows import insert_download, insert_gate_response, update_file_row
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import Person, World
 from tests.support.people.reader import FakeReader, end_all_sessions
 

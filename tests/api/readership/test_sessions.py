@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import get_readership, put_settings
 
 from docshare.server.services.readership import viewing
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import get_readership, put_settings
 from tests.support.people.cast import World
 from tests.support.people.reader import DESKTOP, FakeReader, end_all_sessions
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.contract.wire import format_instant
 from docshare.server.services.readership import viewing
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import fetch_dicts
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader, end_all_sessions
 

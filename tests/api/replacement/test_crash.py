@@ -7,13 +7,13 @@ from typing import Any
 
 import pypdfium2
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.services.events import activity
 from docshare.server.services.operations import sweeps
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import ON_POSTGRESQL
 from tests.support.engines.rows import count_rows
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader, list_sessions
 

@@ -4,10 +4,10 @@ import io
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.services.files import hotspots
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 

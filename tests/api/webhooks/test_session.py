@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts.sign_in import SESSION_LIFETIME_MS
@@ -16,6 +15,7 @@ from tests.api.raw_client import open_listener
 from tests.api.route_table import UNKNOWN_UUID
 from tests.support.engines.rows import count_rows
 from tests.support.outside.receivers import LOOPBACK_NETWORKS, FakeReceiver
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import BASE_URL, NO_CREDENTIAL, Person, World
 from tests.support.people.webhooks import URL, WEBHOOKS_PATH, create_webhook, list_webhooks
 

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Callable
 
-from tests.support.owner.browser.routes import OWNER_ROUTES
-
 from docshare.server.services.accounts import sign_in
+from tests.support.owner.routes import OWNER_ROUTES
 from tests.support.people.cookie_routes import OwnerAndReader
 
 FindAddress = Callable[[OwnerAndReader], str]

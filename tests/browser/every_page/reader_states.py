@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 from playwright.sync_api import Page
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.contract.wire import format_instant
 from docshare.server.services.files import hotspots
@@ -17,6 +16,7 @@ from tests.support.browsers.paged_viewer import wait_for_rest
 from tests.support.browsers.stage import Stage, make_deck
 from tests.support.documents.pdfs import linked_pdf, mixed_sizes_pdf
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
 

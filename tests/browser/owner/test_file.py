@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.server.services.files import hotspots
 from tests.contract.settings_table import FORM
@@ -19,6 +18,7 @@ from tests.support.browsers.axe import find_violations
 from tests.support.browsers.browser import PHONE, is_within_window, save_screenshot, visitor
 from tests.support.documents.images import make_mp3_frame, make_picture
 from tests.support.documents.pdfs import A4, simple_pdf
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.servers.in_process_server import serve_world
 

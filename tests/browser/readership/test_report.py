@@ -11,7 +11,6 @@ from typing import Any
 import pypdfium2
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.report import ReportInput
 from docshare.report.standalone import render_standalone
@@ -20,6 +19,7 @@ from tests.support.browsers.axe import find_violations
 from tests.support.browsers.browser import PHONE, SCREENSHOT_DIR, is_within_window, save_screenshot, visitor
 from tests.support.documents.pdfs import A4, simple_pdf
 from tests.support.outside.payloads import XSS
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people import reports
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.contract.signing import sign
 from docshare.server.api.early_verdict import make_judge
@@ -38,6 +37,7 @@ from tests.support.outside.receivers import (
     deliver_until_idle,
     open_receiver,
 )
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World, close_world, make_runtime, make_world
 from tests.support.people.reader import FakeReader, end_all_sessions
 from tests.support.people.triggers import FORM, post_trigger

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.backup import making, reading
 from docshare.server.backup.archive import TarSink
@@ -21,6 +20,7 @@ from docshare.server.store.lock import DirectoryLock
 from docshare.server.workers.jobs import JOBS, run_job
 from tests.support.clock import START, FakeClock
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import put_settings
 from tests.support.people import webhooks
 from tests.support.people.cast import World, make_runtime, make_world
 from tests.support.servers.instance_backup import DAY, Operator, open_restored, read_members

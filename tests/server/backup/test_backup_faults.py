@@ -9,12 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.support.owner.browser.browser import sign_in_browser
 
 from docshare.server.backup import making, reading
 from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import DirectoryLock
 from tests.support.engines.rows import count_rows
+from tests.support.owner.browser import sign_in_browser
 from tests.support.servers.instance_backup import Operator, open_restored
 
 

@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from itertools import cycle
 from typing import Any
 
-from tests.support.owner.browser.browser import put_settings
-
 from docshare.server.services.accounts.callers import digest
 from docshare.server.services.readership import rollups
 from tests.support.documents.pdfs import A4, Sheet, escape_text, lines_content, sheets_pdf, simple_pdf
 from tests.support.engines.database import ON_POSTGRESQL
 from tests.support.outside.payloads import MARKUP_PAYLOADS, XSS
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, RECT
 

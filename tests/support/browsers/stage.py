@@ -12,8 +12,6 @@ from typing import Any
 
 from flask.testing import FlaskClient
 from playwright.sync_api import BrowserContext
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
-from tests.support.owner.browser.forms import submit_form
 
 from docshare.server.pdf.engine import PdfEngine
 from tests.support.clock import FakeClock
@@ -21,6 +19,8 @@ from tests.support.documents.images import make_mp3_frame, make_picture
 from tests.support.documents.outlines import OutlineRow, add_outline
 from tests.support.documents.pdfs import A4, Sheet, lines_content, sheets_pdf
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings, sign_in_browser
+from tests.support.owner.forms import submit_form
 from tests.support.people.cast import Person, World, close_world, make_runtime, make_world
 from tests.support.people.cookie_routes import OwnerAndReader, make_owner_and_reader
 from tests.support.people.feedback_client import FeedbackClient

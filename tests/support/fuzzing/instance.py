@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.owner.browser.browser import sign_in_browser
-from tests.support.owner.browser.forms import find_csrf_token
-
 from docshare.contract.limits import RatePolicy
 from docshare.server.http.rate_limits import Allowance, RateLimiter
 from tests.support.engines.rows import insert_download
 from tests.support.outside.design_tool import DesignTool, open_design_tool
 from tests.support.outside.receivers import LOOPBACK_NETWORKS
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import find_csrf_token
 from tests.support.people.cast import Person, World
 from tests.support.people.reader import FakeReader, end_all_sessions
 from tests.support.servers.in_process_server import serve_world

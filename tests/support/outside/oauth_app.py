@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.server.services.oauth import clients
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import Person, World
 
 REDIRECT = "https://app.example.com/callback"

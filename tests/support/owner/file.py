@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
-
 from tests.support.browsers.forms import Form
 from tests.support.browsers.markup import HtmlElement, parse_html
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import Person, World
 
 UNKNOWN_UUID = "00000000-0000-4000-8000-000000000000"

@@ -10,13 +10,13 @@ from enum import Enum, auto
 from typing import Any
 
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts import sign_in
 from tests.support.documents.images import make_picture
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.outside.oauth_app import OAuthApp, make_app
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
 from tests.support.people.gate_client import set_trial_cookies

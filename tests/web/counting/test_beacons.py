@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.web.beacons import BEACON_POLICY
 from tests.support.engines.database import dump_database
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.gate_client import GateClient
 from tests.support.people.reader import DESKTOP, FakeReader, list_sessions, list_view_rows, view_count

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 
 LINK = "http://127.0.0.1:8787"

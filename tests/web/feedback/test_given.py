@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import count_rows, update_file_row
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import (
     ALL_FEEDBACK_SETTINGS,

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.server.rules.feedback import FEEDBACK_QUOTAS, FeedbackQuota
 from docshare.server.services.operations import mail
 from tests.support.engines.rows import count_rows
 from tests.support.outside.mail_server import FakeMailServer, read_part
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient, list_activity
 from tests.support.people.known_readers import insert_invite

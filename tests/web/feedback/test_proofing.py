@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.rules.feedback import FEEDBACK_QUOTAS, FeedbackQuota
 from tests.support.engines.rows import count_rows
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient, list_activity
 from tests.support.people.known_readers import insert_invite

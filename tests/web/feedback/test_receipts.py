@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.contract.plans import Plan
 from docshare.server.rules.feedback import FEEDBACK_QUOTAS, FeedbackQuota
@@ -13,6 +12,7 @@ from tests.support.documents.images import make_mp3_frame
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import count_rows
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import FeedbackClient, list_activity
 from tests.support.people.settings import insert_asset

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import (
     ALL_FEEDBACK_SETTINGS,

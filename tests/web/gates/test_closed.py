@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import sign_in_browser
 from werkzeug.routing import Rule
 from werkzeug.test import TestResponse
 
@@ -18,6 +17,7 @@ from tests.support.documents.images import make_picture
 from tests.support.documents.pdfs import Sheet, lines_content, sheets_pdf
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.gate_client import PAGES_MARKER, GateClient
 from tests.support.people.reader import FakeReader, list_sessions

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from tests.support.owner.browser.browser import put_settings
-
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.gate_client import GateClient, read_ticket
 

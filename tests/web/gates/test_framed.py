@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.web.assets import asset_url
 from tests.support.engines.rows import count_rows
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.gate_client import GateClient, parse_errors, parse_inputs, read_ticket
 

@@ -5,10 +5,10 @@ import threading
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import count_rows, update_file_row
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import BASE_URL, World
 from tests.support.people.gate_client import PAGES_MARKER, GateClient, parse_errors, parse_inputs, read_ticket
 

@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.server.services.links import share_passwords
 from docshare.server.services.links.share_passwords import is_match
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.gate_client import PAGES_MARKER, GateClient, parse_errors
 from tests.support.polling import wait_until

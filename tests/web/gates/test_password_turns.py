@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import pytest
 import requests
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.password_turns import VERIFIED_MS
 from docshare.server.services.links import share_passwords
 from docshare.server.web.gates import gate
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.polling import wait_until
 from tests.support.servers.in_process_server import serve_world

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from tests.support.engines.rows import count_rows
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.gate_client import GateClient, parse_inputs
 from tests.support.people.reader import FakeReader, list_view_rows

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.server.services.links import denials
@@ -15,6 +14,7 @@ from docshare.server.workers import jobs
 from tests.support.engines.database import record_all
 from tests.support.engines.rows import count_rows, update_file_row
 from tests.support.outside.queued_deliveries import create_webhook_for, delivery_bodies, list_activity
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.anonymous_files import share_anonymously
 from tests.support.people.cast import World, make_runtime
 from tests.support.people.gate_client import GateClient

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import sign_in_browser
-from tests.support.owner.browser.file import OwnerFile
 
 from docshare.server.services.accounts import accounts
 from tests.support.browsers.forms import Form
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.engines.database import dump_database
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.file import OwnerFile
 from tests.support.people.cast import BASE_URL, World
 
 OWN_PAGE = {"Origin": BASE_URL}

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import sign_in_browser
-from tests.support.owner.browser.routes import OWNER_ROUTES
 
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.engines.database import dump_database
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.routes import OWNER_ROUTES
 from tests.support.people.cast import BASE_URL, World
 from tests.support.people.cookie_routes import CookieRequest, OwnerAndReader, make_owner_and_reader
 

@@ -4,10 +4,10 @@ import io
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.server.services.files import burn
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.gate_client import PAGES_MARKER, GateClient
 from tests.support.people.reader import FakeReader, view_count

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import sign_in_browser
-from tests.support.owner.browser.forms import submit_and_follow, submit_form
 
 from docshare.contract.plans import Plan
 from docshare.server.rules import reading
@@ -16,6 +14,8 @@ from docshare.server.services.webhooks import deliveries
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import update_file_row
 from tests.support.outside.oauth_app import make_app
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import submit_and_follow, submit_form
 from tests.support.people.cast import Person, World
 
 UNKNOWN = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"

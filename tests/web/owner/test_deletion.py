@@ -4,12 +4,12 @@ import re
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import sign_in_browser
-from tests.support.owner.browser.forms import find_csrf_token, submit_form, visible_text
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import find_csrf_token, submit_form, visible_text
 from tests.support.people.anonymous_files import share_anonymously
 from tests.support.people.cast import Person, World
 

@@ -3,11 +3,11 @@
 from typing import Any, NamedTuple
 
 import pytest
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
-from tests.support.owner.browser.file import OwnerFile, form_error
 
 from tests.support.browsers.forms import Form
 from tests.support.browsers.markup import HtmlElement, parse_html
+from tests.support.owner.browser import put_settings, sign_in_browser
+from tests.support.owner.file import OwnerFile, form_error
 from tests.support.people.cast import World
 
 

@@ -1,8 +1,8 @@
 """Common properties of the owner pages: access, and the message after a form."""
 
 import pytest
-from tests.support.owner.browser.browser import sign_in_browser
 
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 
 OWNER_PATHS = ["/files", "/trash", "/webhooks", "/account", "/readership"]

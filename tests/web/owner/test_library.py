@@ -7,13 +7,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import count_statements, put_settings, sign_in_browser
-from tests.support.owner.browser.forms import find_csrf_token, visible_text
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts import sign_in
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.rows import insert_files, update_file_row
+from tests.support.owner.browser import count_statements, put_settings, sign_in_browser
+from tests.support.owner.forms import find_csrf_token, visible_text
 from tests.support.people.anonymous_files import share_anonymously
 from tests.support.people.cast import BASE_URL, World
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import MB, Plan
@@ -16,6 +15,7 @@ from tests.support.documents.images import make_picture
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.outside.oauth_app import make_app
 from tests.support.outside.queued_deliveries import create_webhook_for, delivery_bodies
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.people.gate_client import GateClient, parse_inputs

@@ -7,10 +7,10 @@ from typing import Any
 import PIL.Image
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import count_statements, put_settings, sign_in_browser
 
 from tests.support.documents.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
 from tests.support.engines.rows import insert_files, update_file_row
+from tests.support.owner.browser import count_statements, put_settings, sign_in_browser
 from tests.support.people.cast import BASE_URL, Person, World
 from tests.support.people.reader import FakeReader, end_all_sessions
 

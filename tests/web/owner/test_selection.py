@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import count_statements, put_settings, sign_in_browser
 from werkzeug.test import TestResponse
 
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.engines.rows import insert_files, update_file_row
+from tests.support.owner.browser import count_statements, put_settings, sign_in_browser
 from tests.support.people.cast import BASE_URL, Person, World
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"

@@ -4,13 +4,13 @@ import io
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server import admin
 from docshare.server.services.accounts import accounts
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.documents.images import make_picture
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 
 NAME = "Pia <i>& partners"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
-from tests.support.owner.browser.file import OwnerFile
 
 from tests.contract.settings_table import FORM
 from tests.support.browsers.markup import HtmlElement
+from tests.support.owner.browser import put_settings
+from tests.support.owner.file import OwnerFile
 from tests.support.people.cast import World
 from tests.support.servers.in_process_server import serve_world
 

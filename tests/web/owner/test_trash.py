@@ -5,12 +5,12 @@ from html import unescape
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
-from tests.support.owner.browser.forms import find_csrf_token, visible_text
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
+from tests.support.owner.browser import put_settings, sign_in_browser
+from tests.support.owner.forms import find_csrf_token, visible_text
 from tests.support.people.cast import Person, World
 
 NAMED = re.compile(r"<h2>([^<]*\.pdf)</h2>")

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import sign_in_browser
-from tests.support.owner.browser.forms import submit_and_follow, submit_form
 from werkzeug.test import TestResponse
 
 from docshare.contract.signing import verify
@@ -15,6 +13,8 @@ from tests.support.engines.database import dump_database
 from tests.support.outside.due_deliveries import deliver_due
 from tests.support.outside.import_source import http_response
 from tests.support.outside.receivers import LOOPBACK_NETWORKS, FakeReceiver, add_webhook, record_replacements
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import submit_and_follow, submit_form
 from tests.support.people.cast import Person, World
 from tests.support.people.webhooks import URL, create_webhook, list_webhooks, update_webhook_row
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import count_statements, sign_in_browser
 
 from tests.support.browsers.markup import HtmlElement, parse_html
+from tests.support.owner.browser import count_statements, sign_in_browser
 from tests.support.people.cast import Person, World
 from tests.web.readership.test_ranges import DAY_S, get_tile, read_pages
 

@@ -5,11 +5,11 @@ import io
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import sign_in_browser
 
 from docshare.server.web.readership import report_sessions
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.engines.database import record_all
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader, end_all_sessions
 from tests.web.readership.test_ranges import DAY_S, read_file, read_pages

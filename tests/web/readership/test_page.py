@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
@@ -13,6 +12,7 @@ from docshare.server.services.readership import viewing
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import dump_database
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import Person, World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.people.reader import FakeReader

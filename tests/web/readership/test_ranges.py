@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import sign_in_browser
 
 from docshare.contract.plans import Plan
 from docshare.report import ReportInput, render_report
@@ -11,6 +10,7 @@ from docshare.server.services.accounts import accounts
 from docshare.server.services.readership import report
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.engines.database import record_all
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people import reports
 from tests.support.people.cast import Person, World
 from tests.support.people.reader import FakeReader, end_all_sessions

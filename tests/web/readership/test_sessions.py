@@ -3,11 +3,10 @@
 import re
 from typing import Any
 
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
-
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import record_all
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.people.reader import FakeReader, end_all_sessions

@@ -1,7 +1,6 @@
 """The strip of pages on the report page, and its head."""
 
-from tests.support.owner.browser.browser import sign_in_browser
-
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 from tests.web.readership.test_page import get_report_page, read_document
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts import sign_in
@@ -13,6 +12,7 @@ from docshare.server.workers.jobs import JOBS
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import update_file_row
 from tests.support.outside.oauth_app import OAuthApp, make_app
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import BASE_URL, World
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"

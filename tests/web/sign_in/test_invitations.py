@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import sign_in_browser
-from tests.support.owner.browser.forms import submit_and_follow, submit_form, visible_text
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
@@ -16,6 +14,8 @@ from docshare.server.services.accounts import accounts, invitations, sign_in
 from docshare.server.services.operations import mail
 from tests.support.outside.mail_server import FakeMailServer
 from tests.support.outside.oauth_app import make_app
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import submit_and_follow, submit_form, visible_text
 from tests.support.people.cast import World
 
 PASSWORD = "a good long password"

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from authlib.oauth2.rfc8414 import AuthorizationServerMetadata
-from tests.support.owner.browser.browser import sign_in_browser
 
 from docshare.contract.problems import Problem
 from docshare.server.services.accounts import callers, sign_in
@@ -13,6 +12,7 @@ from docshare.server.services.oauth import clients, grants
 from docshare.server.workers.jobs import JOBS
 from tests.support.engines.database import dump_database
 from tests.support.outside.oauth_app import REDIRECT, VERIFIER, OAuthApp, make_app, parse_redirect_params
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import BASE_URL, INVALID_TOKEN, World
 
 

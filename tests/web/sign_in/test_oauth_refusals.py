@@ -4,7 +4,6 @@ import base64
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import sign_in_browser
 
 from tests.support.outside.oauth_app import (
     REDIRECT,
@@ -14,6 +13,7 @@ from tests.support.outside.oauth_app import (
     make_challenge,
     parse_redirect_params,
 )
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 
 LONG = "x" * 4_000

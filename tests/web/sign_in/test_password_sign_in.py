@@ -7,13 +7,13 @@ from typing import Any
 import argon2
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import sign_in_browser
-from tests.support.owner.browser.forms import submit_form
 from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts import passwords as account_passwords
 from docshare.server.services.links import share_passwords
 from tests.support.engines.database import dump_database
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import submit_form
 from tests.support.people.cast import BASE_URL, World
 
 GOOD = "correct horse battery"

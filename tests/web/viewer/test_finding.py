@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.server.services.files import finding, trash
@@ -16,6 +15,7 @@ from tests.support.documents.hostile_pdfs import memory_bomb_between_words
 from tests.support.documents.leaky_pdf import WINDOW, leaky_pdf
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.gate_client import GateClient
 from tests.support.people.reader import FakeReader

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.server.services.files import trash
 from tests.support.documents.hostile_pdfs import memory_bomb_on_page_2
 from tests.support.documents.outlines import add_outline
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader
 

@@ -1,9 +1,9 @@
 """The head of a page: its description, and the style sheets that browsers wait for."""
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.web.viewer.test_viewer_html import PageParser
 

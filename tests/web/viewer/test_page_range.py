@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.documents.pdfs import Sheet, lines_content, sheets_pdf
 from tests.support.engines.database import dump_database
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader, list_view_rows
 

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.web import assets
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
 

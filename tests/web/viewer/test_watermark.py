@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 from PIL import Image, ImageChops
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.support.engines.database import dump_database
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 
 

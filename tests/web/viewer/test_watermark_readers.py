@@ -8,9 +8,9 @@ import pypdfium2
 import pytest
 from flask.testing import FlaskClient
 from PIL import Image, ImageChops
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
 
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError, WatermarkText
+from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.known_readers import insert_invite, make_known_reader
 from tests.web.viewer.test_watermark import get_page_image

@@ -8,12 +8,12 @@ from email.message import EmailMessage
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server import admin
 from docshare.server.workers.jobs import MAIL_JOBS
 from tests.support.documents.images import make_picture
 from tests.support.outside.mail_server import FakeMailServer, read_part
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 
 

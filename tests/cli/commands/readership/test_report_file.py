@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import PIL.Image
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from docshare.server.services.readership import viewing
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.outside.fake_api import FakeApi, FakeResponse, problem
+from tests.support.owner.browser import put_settings
 from tests.support.people import reports
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.people.reader import FakeReader

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
 
 from tests.support.browsers.markup import parse_html
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.outside.fake_api import FakeTime
+from tests.support.owner.browser import put_settings
 from tests.support.people.cast import Person, World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.people.gate_client import GateClient

@@ -1,11 +1,11 @@
 """Personal links and invitations on the owner's pages of a file."""
 
 import pytest
-from tests.support.owner.browser.file import OwnerFile, form_error
 from werkzeug.test import TestResponse
 
 from tests.support.browsers.forms import Form
 from tests.support.browsers.markup import parse_html
+from tests.support.owner.file import OwnerFile, form_error
 from tests.support.people.cast import World
 
 

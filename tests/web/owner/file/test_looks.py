@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import sign_in_browser
 
 from tests.contract.settings_table import ASSET
 from tests.support.browsers.forms import Form
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.settings import ConfiguredFile
 

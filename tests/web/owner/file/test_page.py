@@ -4,14 +4,14 @@ import io
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
-from tests.support.owner.browser.file import UNKNOWN_UUID, OwnerFile
 
 from docshare.server.services.accounts import callers
 from docshare.server.services.files import trash
 from tests.support.browsers.forms import Form
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import put_settings, sign_in_browser
+from tests.support.owner.file import UNKNOWN_UUID, OwnerFile
 from tests.support.people.cast import World
 
 PAGES = (

@@ -4,13 +4,13 @@ import io
 from typing import Any
 
 import pytest
-from tests.support.owner.browser.browser import put_settings
-from tests.support.owner.browser.file import UNKNOWN_UUID, OwnerFile, form_error
 
 from docshare.server.services.files import hotspots
 from tests.support.browsers.forms import Form
 from tests.support.browsers.markup import parse_html
 from tests.support.documents.images import make_mp3_frame, make_picture
+from tests.support.owner.browser import put_settings
+from tests.support.owner.file import UNKNOWN_UUID, OwnerFile, form_error
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
 from tests.support.people.settings import insert_asset

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.support.owner.browser.browser import put_settings, sign_in_browser
-from tests.support.owner.browser.file import form_error
 
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS, Setting
@@ -17,6 +15,8 @@ from tests.contract.settings_table import CASES, LOOKS, LookCase, SettingCase, i
 from tests.support.browsers.forms import Form
 from tests.support.browsers.markup import parse_html
 from tests.support.documents.inherited_resources import checkbox_without_state_pdf
+from tests.support.owner.browser import put_settings, sign_in_browser
+from tests.support.owner.file import form_error
 from tests.support.people.cast import World
 from tests.support.people.settings import ConfiguredFile
 
