@@ -13,7 +13,7 @@ PACKAGE = ROOT / "docshare"
 MAX_LINES = 400
 
 # Package (or module) -> modules that it must not import; a name covers everything below it.
-_STORED = ("docshare.server.store.tables", "docshare.server.store.database")
+_STORED = ("docshare.server.store.tables", "docshare.server.store.database", "docshare.server.store.database_file")
 FORBIDDEN: dict[str, tuple[str, ...]] = {
     "docshare.client": ("docshare.server", "docshare.cli", "flask", "peewee"),
     "docshare.report": (
@@ -41,10 +41,11 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
             "multipart", "verdicts", "tasks", "parking",
         )
     },
-    "docshare.server.services": ("flask", "docshare.server.api", "docshare.server.web"),
+    "docshare.server.services": ("flask", "peewee", "docshare.server.api", "docshare.server.web"),
     "docshare.server.api": ("peewee", "docshare.server.store.tables", "docshare.server.rules"),
     "docshare.server.web": ("peewee", "docshare.server.store.tables", "docshare.server.rules"),
-    "docshare.server.workers": ("flask",),
+    "docshare.server.workers": ("flask", "peewee"),
+    "docshare.server.backup": ("docshare.server.services", "flask", "peewee"),
 }  # fmt: skip
 
 # The command line imports the server only in these modules, and only inside functions.

@@ -194,7 +194,7 @@ def _find_problems(folder: Path, number: int, expected: AcknowledgedWrites, env:
 def _count_beacons(data: Path) -> int:
     """Return the number of stored beacons; the server silently drops those that it cannot store."""
     with reading.open_database(data / "docshare.db") as database:
-        return reading.query_number(database, "SELECT COUNT(*) FROM beacons")
+        return database.count_rows("beacons")
 
 
 def measure_speed(folder: Path) -> bool:

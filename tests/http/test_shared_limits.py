@@ -228,6 +228,18 @@ def test_a_redis_that_rejects_commands_is_not_used(
         world.rt.shared.close()  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("words", [("CONFIG", "SET", "maxmemory", "1"), ("REPLICAOF", "127.0.0.1", "1")])
+def test_healthz_reports_a_redis_that_rejects_writes_before_any_request_needs_it(
+    make: Callable[..., World], words: tuple[str, ...]
+) -> None:
+    with run_redis() as server:
+        world = make(redis_url=server.url)
+        assert read_health(world.app)[1]["redis"] is True
+        server.run(*words)
+        assert read_health(world.app)[1]["redis"] is False
+        world.rt.shared.close()  # type: ignore[union-attr]
+
+
 def test_concurrent_threads_do_not_fail_while_redis_restarts(make: Callable[..., World], attempts: list[float]) -> None:
     with run_redis() as server:
         world = make(redis_url=server.url, rate_limit=1_000_000)

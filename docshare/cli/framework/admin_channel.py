@@ -98,27 +98,13 @@ def translate_data_errors(data_dir: Path) -> Iterator[None]:
             hint = f"See what is intact: docshare admin check --data {shlex.quote(str(data_dir))}; docshare help backup"
             raise Stop(ExitCode.CHECK_FAILED, f"the database in {data_dir} is damaged: {error}", hint=hint) from None
         if fault is not None:
-            reason = _find_reason(error)
+            reason = faults.find_reason(error)
             raise Stop(
                 ExitCode.UNREACHABLE, f"cannot open {data_dir}: {fault.log}{reason and ': '}{reason}", hint=fault.hint
             ) from None
         if not isinstance(error, OSError):
             raise
         raise Stop(ExitCode.USAGE, f"cannot use {error.filename or data_dir}: {error.strerror or error}") from None
-
-
-def _find_reason(error: BaseException) -> str:
-    """Return the message of PostgreSQL or of the bucket that cannot be reached; "" for any other error."""
-    from docshare.server.store.blobs import StorageUnreachableError
-
-    if isinstance(error, StorageUnreachableError):
-        return str(error)
-    driver_error: Any = getattr(error, "orig", None)
-    while hasattr(driver_error, "orig"):  # peewee may wrap its own error
-        driver_error = driver_error.orig
-    if not type(driver_error).__module__.startswith("psycopg"):
-        return ""
-    return next((line.strip() for line in str(driver_error).splitlines() if line.strip()), "")
 
 
 def has_data(directory: Path) -> bool:

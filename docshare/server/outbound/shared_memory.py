@@ -108,8 +108,11 @@ class SharedMemory:
             return None
 
     def is_answering(self) -> bool:
-        """Return whether Redis responds."""
-        return self.run(lambda client: client.ping()) is not None
+        """Return whether Redis runs scripts and accepts writes now."""
+        return self.run(self._try_to_write) is not None
+
+    def _try_to_write(self, client: "Redis") -> object:
+        return client.eval(_TRIAL, 1, self.build_key("trial", ""))
 
     def read_version(self) -> str:
         """Return the name and the version of the server; empty if Redis is not reachable or does not report them."""
@@ -166,7 +169,7 @@ class SharedMemory:
         finally:
             for connection in opened:
                 self._pool.release(connection)  # type: ignore[no-untyped-call]
-        self.client.eval(_TRIAL, 1, self.build_key("trial", ""))
+        self._try_to_write(self.client)
 
     def _log_failure(self, error: Exception) -> None:
         now = time.monotonic()

@@ -10,11 +10,24 @@ from playwright.sync_api import Browser, Page, Route
 from tests.browser.conftest import ShareDocument
 from tests.support.browsers.axe import find_violations
 from tests.support.browsers.browser import Visitor, visitor, wait_for_count, wait_for_page
+from tests.support.browsers.paged_viewer import PublishInMode, wait_for_rest
 from tests.support.documents import pdfs
 
 PAGES = 1_000
 PHONE_WINDOW: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+SHORT_PHONE_WINDOW: dict[str, Any] = {**PHONE_WINDOW, "viewport": {"width": 390, "height": 664}}
 TABLET_WINDOW: dict[str, Any] = {"viewport": {"width": 820, "height": 1180}}
+# The dock is at the bottom of a phone, and in the toolbar of a larger window.
+IS_UNCOVERED = """page => {
+  const { top, bottom, height } = page.getBoundingClientRect();
+  const dock = document.querySelector(".dock").getBoundingClientRect();
+  const end = dock.top > innerHeight / 2 ? dock.top : innerHeight;
+  return height > innerHeight / 3 && top >= document.forms.find.getBoundingClientRect().bottom && bottom <= end;
+}"""
+IS_BIGGER = """number => {
+  const page = document.querySelector(`.page[data-page="${number}"]`).getBoundingClientRect();
+  return document.forms.find.getBoundingClientRect().height < 60 && page.height > innerHeight / 2;
+}"""
 COLOR, BACKGROUND = (f"node => getComputedStyle(node).{name}" for name in ("color", "backgroundColor"))
 
 
@@ -231,4 +244,49 @@ def test_a_match_at_the_top_of_the_document_is_not_under_the_results(
         assert mark.evaluate(is_covered) is False
         page.keyboard.press("Escape")
         page.wait_for_function("scrollY === 0")
+        assert person.complaints == []
+
+
+@pytest.mark.parametrize("window", [PHONE_WINDOW, SHORT_PHONE_WINDOW, TABLET_WINDOW], ids=["phone", "short", "tablet"])
+@pytest.mark.parametrize("mode", ["flipbook", "swipe", "magazine"])
+def test_a_page_is_between_the_results_and_the_dock(
+    browser: Browser, publish: PublishInMode, mode: str, window: dict[str, Any]
+) -> None:
+    address = publish(pdfs.simple_pdf(texts=["A needle at the top"] * 3, size=pdfs.A4), mode)
+    with visitor(browser, **window) as person:
+        page = person.open(address)
+        sheet = page.locator(".page[data-page='1'].is-ready")
+        before = sheet.bounding_box()
+        find_text(page, "needle")
+        wait_for_count(page, "1 of 3")
+        wait_for_current(page, 1)
+        assert sheet.evaluate(IS_UNCOVERED) is True
+        assert find_violations(page) == []
+        page.keyboard.press("Enter")
+        wait_for_count(page, "2 of 3")
+        wait_for_current(page, 2)
+        wait_for_rest(page)
+        assert page.locator(".page[data-page='2'].is-ready").evaluate(IS_UNCOVERED) is True
+        page.locator("#find-words").fill("no such words")
+        wait_for_count(page, "No results")
+        page.wait_for_function(IS_BIGGER, arg=2)
+        page.keyboard.press("Escape")
+        page.keyboard.press("Home")
+        wait_for_page(page, 1)
+        wait_for_rest(page)
+        assert sheet.bounding_box() == before
+        assert person.complaints == []
+
+
+def test_a_match_on_a_zoomed_page_is_not_under_the_results(browser: Browser, publish: PublishInMode) -> None:
+    address = publish(pdfs.simple_pdf(texts=["\n".join(["A needle"] * 12)], size=pdfs.A4), "swipe")
+    with visitor(browser, **PHONE_WINDOW) as person:
+        page = person.open(address)
+        page.locator("#zoom-level").select_option("150")
+        find_text(page, "needle")
+        wait_for_count(page, "1 of 12")
+        wait_for_current(page, 1)
+        mark = page.locator(".page[data-page='1'] .page-hits i.is-current")
+        is_covered = "mark => mark.getBoundingClientRect().top < document.forms.find.getBoundingClientRect().bottom"
+        assert mark.evaluate(is_covered) is False
         assert person.complaints == []

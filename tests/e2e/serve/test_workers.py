@@ -4,11 +4,14 @@ import json
 import os
 import re
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -161,6 +164,40 @@ def test_sighup_loses_no_upload_in_flight(address: str, tmp_path: Path) -> None:
         assert set(answers.values()) == {200}, answers
         listed = requests.get(f"{server.url}/api/v1/files", headers=server.headers, timeout=60).json()
         assert sorted(file["originalName"] for file in listed) == sorted(answers)
+
+
+def test_a_stop_refuses_connections_while_a_request_is_running(address: str, tmp_path: Path) -> None:
+    """A proxy then chooses another instance; a connection in the queue of the socket would be reset at the end."""
+    finish = threading.Event()
+    part = 'Content-Disposition: form-data; name="file"; filename="a.pdf"\r\nContent-Type: application/pdf'
+
+    def send() -> Iterator[bytes]:
+        yield f"--edge\r\n{part}\r\n\r\n".encode()
+        finish.wait(60)
+        yield simple_pdf(pages=1) + b"\r\n--edge--\r\n"
+
+    def upload() -> int:
+        headers = server.headers | {"Content-Type": "multipart/form-data; boundary=edge"}
+        return requests.post(f"{server.url}/api/v1/files", headers=headers, data=send(), timeout=60).status_code
+
+    with run_two_workers(tmp_path, address) as server, ThreadPoolExecutor(1) as pool:
+        running = pool.submit(upload)
+        wait_until(lambda: list((server.data_dir / "tmp").iterdir()))
+        server.process.terminate()
+        place = urlsplit(server.url)
+        wait_until(lambda: is_refused(str(place.hostname), place.port or 0), seconds=8)
+        assert server.process.poll() is None
+        finish.set()
+        assert running.result() == 200
+        assert server.process.wait(30) == 0
+
+
+def is_refused(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except ConnectionError:
+        return True
+    return False
 
 
 def test_worker_processes_end_with_their_parent(address: str, tmp_path: Path) -> None:

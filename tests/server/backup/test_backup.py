@@ -225,7 +225,7 @@ def _write_until_stopped(operator: Operator, stop: threading.Event, acknowledged
 
 def _list_uuids(data: Path) -> list[str]:
     with reading.open_database(data / "docshare.db", still=True) as database:
-        return [uuid for (uuid,) in database.execute("SELECT uuid FROM files")]
+        return [uuid for (uuid,) in database.fetch_all("SELECT uuid FROM files")]
 
 
 def test_a_damaged_document_does_not_prevent_a_backup_of_the_rest(operator: Operator) -> None:

@@ -62,6 +62,21 @@ class PostgresqlServer:
                 return
         raise RuntimeError("PostgreSQL did not start")
 
+    def require_passwords(self, certificate: Path) -> None:
+        """Restart with TLS, and with passwords of everyone but ``docshare``; ``key.pem`` is beside the certificate."""
+        data = self.folder / "data"
+        for name in (certificate.name, "key.pem"):
+            shutil.copy(certificate.with_name(name), data / name)
+            (data / name).chmod(0o600)
+            if os.getuid() == 0:
+                shutil.chown(data / name, "nobody")
+        rules = ("host all docshare 127.0.0.1/32 trust", "host all all 127.0.0.1/32 scram-sha-256")
+        (data / "pg_hba.conf").write_text("\n".join((*rules, "")))
+        with (data / "postgresql.conf").open("a") as settings:
+            settings.write(f"ssl = on\nssl_cert_file = '{certificate.name}'\nssl_key_file = 'key.pem'\n")
+        self.stop(signal.SIGINT)
+        self.start()
+
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Stop the server. SIGTERM waits until its clients disconnect, SIGINT does not."""
         if self.process is not None:

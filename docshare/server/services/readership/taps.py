@@ -13,8 +13,8 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.files import settings
 from docshare.server.services.readership import readers, visits
 from docshare.server.services.readership.readers import ReaderContext
+from docshare.server.store.tables import hotspots
 from docshare.server.store.tables import readers as reader_tables
-from docshare.server.store.tables import sharing
 
 
 def record(
@@ -40,7 +40,7 @@ def record(
 
 
 def _get_hotspot_id(rt: Runtime, reader: ReaderContext, uuid: str) -> int:
-    found = sharing.find_hotspot(rt.db, reader.link.file.id, uuid)
+    found = hotspots.find_of_file(rt.db, reader.link.file.id, uuid)
     if found is None or reader.window.to_reader_page(found[1]) is None:
         raise Problem("not_found", "There is no such hotspot.")
     return found[0]

@@ -23,8 +23,7 @@ from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.services.readership import rollups, view_sessions, viewers, visits
 from docshare.server.services.readership.view_sessions import SessionContext, StoredViewSession
 from docshare.server.services.readership.visits import Visit as Visit
-from docshare.server.store.tables import files as file_table
-from docshare.server.store.tables import readers
+from docshare.server.store.tables import contents, readers
 
 # Anybody can forge views, so their number is limited; hundreds of readers in an office behind one address are allowed.
 SESSION_START_POLICY = RatePolicy("sessions", 300, 10 * MINUTE, "address")
@@ -323,7 +322,7 @@ def _end_previous(rt: Runtime, last: StoredViewSession, beacon: BeaconBody, now:
 
 
 def _count_pages(rt: Runtime, link: Link, content_version: int) -> int:
-    pages = file_table.find_revision_pages(rt.db, link.file.id, content_version)
+    pages = contents.find_revision_pages(rt.db, link.file.id, content_version)
     return link.file.total_pages if pages is None else pages
 
 

@@ -13,9 +13,10 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.links.links import Link
 from docshare.server.services.readership import rollups, view_sessions
 from docshare.server.services.readership.view_sessions import StoredViewSession
+from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import rollups as rollup_table
 from docshare.server.store.tables import sessions as session_table
-from docshare.server.store.tables import viewing
+from docshare.server.store.tables import sharing, viewing
 from docshare.server.store.tables.viewing import VisitContext
 
 
@@ -97,5 +98,7 @@ def _delete(rt: Runtime, session: StoredViewSession) -> None:
     viewing.delete_session(rt.db, session.id)
     counted_at = session.reading.counted_at
     if counted_at is not None:
-        viewing.take_view_back(rt.db, session.file_id, session.invite_id, counted_at)
+        file_rows.decrement_view_count(rt.db, session.file_id)
+        if session.invite_id is not None:
+            sharing.unmark_invite_viewed(rt.db, session.invite_id, counted_at)
         rollup_table.forget_reader(rt.db, session.file_id, session.reader)

@@ -19,7 +19,7 @@ from docshare.server.services.files import files, purge
 from docshare.server.services.operations import slots
 from docshare.server.services.webhooks import destination, send
 from docshare.server.services.webhooks.send import AttemptOutcome
-from docshare.server.store.tables import files as file_table
+from docshare.server.store.tables import library
 from docshare.server.store.tables import webhooks as table
 from docshare.server.store.tables.webhooks import Receiver
 from docshare.server.store.tables.webhooks import WebhookRow as WebhookRow
@@ -114,7 +114,7 @@ def post_test_event(rt: Runtime, receiver: Receiver, account_id: int | None, fil
 
     Waits for a slot for as long as a test may take. Raises ``unavailable`` if none becomes free.
     """
-    envelope = rules.build_test_event(file_table.find_newest_name(rt.db, account_id, file_id), rt.clock())
+    envelope = rules.build_test_event(library.find_newest_name(rt.db, account_id, file_id), rt.clock())
     body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
     with slots.hold_slot(
         rt.outbound.webhook_slots, account_id, "Too many webhooks are being tested now.", wait_s=_SLOT_WAIT_S

@@ -76,11 +76,14 @@ def watch_section(shell: Shell, time: FakeTime, *options: str) -> CommandResult:
     return shell("readership", "show", FILE, "--watch", "30s", *options)
 
 
+@pytest.mark.parametrize(
+    "given", [["--section", "summary,sessions"], ["--section", "sessions", "--section", "summary"]]
+)
 def test_watch_prints_the_selected_sections_and_reports_hidden_ones_once(
-    api: FakeApi, shell: Shell, time: FakeTime
+    api: FakeApi, shell: Shell, time: FakeTime, given: list[str]
 ) -> None:
     api.on("GET", REPORT, FREE_REPORT)
-    done = watch_section(shell, time, "--json", "--section", "summary,sessions")
+    done = watch_section(shell, time, "--json", *given)
     assert done.rows == [{"summary": FREE_REPORT["summary"]}] * 3
     assert done.err.count("sessions (requires Pro)") == 1
 

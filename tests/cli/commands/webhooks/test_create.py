@@ -41,6 +41,8 @@ def get_created_body(webhooks_api: FakeWebhooks) -> object:
         (("--events", "file.viewed"), {"events": ["file.viewed"], "format": "json"}),
         (("--events", "note.created, file.viewed,note.created,"),
          {"events": ["note.created", "file.viewed"], "format": "json"}),
+        (("--events", "note.created", "--events", "file.viewed,file.burned"),
+         {"events": ["note.created", "file.viewed", "file.burned"], "format": "json"}),
         (("--all", "--format", "slack"), {"events": EVENT_KINDS, "format": "slack"}),
         (("--all", "--file", UUID.format(1)), {"events": EVENT_KINDS, "format": "json", "fileUuid": UUID.format(1)}),
         (("--all", "--file", "aB3dE5fG7hJ9"), {"events": EVENT_KINDS, "format": "json", "fileUuid": "aB3dE5fG7hJ9"}),

@@ -153,10 +153,13 @@ function offerCopies() {
   }
 }
 
-chooser.addEventListener("change", () => {
+function addChosen() {
   add([...chooser.files]);
   chooser.value = "";
-});
+}
+
+chooser.addEventListener("change", addChosen);
+addChosen(); // those chosen before this script had started
 takeDrops(byId("drop"), add);
 window.addEventListener("beforeunload", (event) => {
   if (running || waiting.length) event.preventDefault();

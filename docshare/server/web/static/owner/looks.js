@@ -19,6 +19,7 @@ function showFields() {
     const { value } = control(when);
     const hasEffect = is ? is.split(" ").includes(value) : value.trim();
     field.hidden = !hasEffect && !field.querySelector(".field-error");
+    field.classList.remove("is-idle"); // from the server, for the time before this script
   }
   for (const section of form.querySelectorAll("section")) {
     section.hidden = !section.querySelector("[data-field]:not([hidden])");

@@ -5,6 +5,8 @@ import { paintHits } from "./hits.js";
 import { Search, findAll } from "./search.js";
 
 const TYPING = 160; // ms without typing before a search begins
+/** Windows in which the panel is over the pages, not beside them, and that have room for both. */
+const NARROW = window.matchMedia("(max-width: 900px) and (min-height: 480px)");
 
 export class Find {
   /**
@@ -19,6 +21,7 @@ export class Find {
     this.current = null;
     /** The highlights painted on each page now: the words, and which of them is the current one. */
     this.painted = new WeakMap();
+    this.covered = 0; // pixels of the window, from its top
     /** @type {HTMLElement[]} of the listed passages, in their order */
     this.rows = [];
     this.form = byId("find");
@@ -47,6 +50,7 @@ export class Find {
     byId("find-next").addEventListener("click", () => this.step(1));
     byId("find-previous").addEventListener("click", () => this.step(-1));
     byId("find-close").addEventListener("click", () => this.close());
+    NARROW.addEventListener("change", () => this.makeRoom());
   }
 
   /**
@@ -69,6 +73,7 @@ export class Find {
     if (chosen && chosen.length < 100 && !chosen.includes("\n")) this.input.value = chosen;
     this.input.focus();
     this.input.select();
+    this.makeRoom();
     if (this.input.value) this.start();
     else this.search.prepare();
   }
@@ -80,6 +85,7 @@ export class Find {
     this.current = null;
     this.paint();
     this.listPassages();
+    this.makeRoom();
     // Opened by Ctrl+F, nothing had the focus: the keyboard goes on in the document, not at the top of the page.
     const opener = this.opener && this.opener !== document.body ? this.opener : byId("pages");
     opener.focus({ preventScroll: true });
@@ -158,7 +164,16 @@ export class Find {
     this.output.value = this.count();
     this.note.textContent = this.describe();
     this.note.hidden = this.note.textContent === "";
+    this.makeRoom();
     this.showCurrentRow();
+  }
+
+  /** Let a mode that turns pages show them below the panel; the column is scrolled from under it (panels.css). */
+  makeRoom() {
+    const covered = NARROW.matches && !this.form.hidden ? Math.ceil(this.form.getBoundingClientRect().bottom) : 0;
+    if (covered === this.covered) return;
+    this.covered = covered;
+    this.mode.onCover?.(covered);
   }
 
   showCurrentRow() {

@@ -7,6 +7,7 @@ const LOW = "(max-height: 479px)"; // as in appearance.css
  * @property {number} width  of the window, without a scroll bar
  * @property {number} height
  * @property {number} head  height of the toolbar
+ * @property {number} clear  from where on nothing is over the pages: below the toolbar or the find panel
  * @property {number} above  space over the pages
  * @property {number} below
  * @property {number} beside  space for buttons, in the gutter
@@ -41,15 +42,36 @@ export function readFrame(stage) {
   const style = getComputedStyle(stage);
   const read = (name) => parseFloat(style.getPropertyValue(name));
   const { clientWidth, clientHeight } = document.documentElement;
+  const head = read("--head");
+  const clear = Math.max(head, read("--covered"));
   return {
     width: clientWidth,
     height: clientHeight,
-    head: read("--head"),
-    above: read("--above"),
+    head,
+    clear,
+    above: Math.max(read("--above"), clear > head ? clear - head + 10 : 0),
     below: read("--below") + read("--under"),
     beside: read("--beside"),
     gutter: read("--gutter"),
   };
+}
+
+/**
+ * Return where the window has to be scrolled to, to show an area of a page; where it is, if that is visible.
+ *
+ * @param {Frame} frame
+ * @param {import("../page.js").Place} place  of the page
+ * @param {{x: number, y: number, w: number, h: number}} rect  fractions of the page
+ * @returns {[number, number]}
+ */
+export function findScroll({ width, height: whole, clear }, place, rect) {
+  const height = whole - clear;
+  const x = place.left + rect.x * place.width;
+  const y = place.top + (rect.y + rect.h / 2) * place.height - clear;
+  let { scrollX: left, scrollY: top } = window;
+  if (y < top || y > top + height * 0.9) top = y - height * 0.4;
+  if (x < left || x + Math.min(rect.w * place.width, width) > left + width) left = x - width * 0.2;
+  return [left, top];
 }
 
 /**

@@ -7,7 +7,7 @@
 import { make, oncePerFrame } from "../dom.js";
 import { findForemost } from "../foremost.js";
 import { whole } from "../zoom.js";
-import { laySpread, moveButtons, readFrame } from "./layout.js";
+import { findScroll, laySpread, moveButtons, readFrame } from "./layout.js";
 import { TurnInput } from "./input.js";
 import { MountedPages } from "./mounted.js";
 import { Sides } from "./sides.js";
@@ -231,6 +231,12 @@ export class Paged {
     view.element.classList.toggle("is-right", pair && place.left >= spine);
   }
 
+  /** @param {number} covered  pixels at the top of the window that a panel is over, while it is open */
+  onCover(covered) {
+    this.stage.style.setProperty("--covered", `${covered}px`);
+    this.zoomed(() => {});
+  }
+
   // Navigation.
 
   /** @param {1 | -1} direction  of reading */
@@ -311,14 +317,7 @@ export class Paged {
    * @param {{x: number, y: number, w: number, h: number}} rect
    */
   reveal(place, rect) {
-    const { width } = this.frame;
-    const height = this.frame.height - this.frame.head;
-    const x = place.left + rect.x * place.width;
-    const y = place.top + (rect.y + rect.h / 2) * place.height - this.frame.head;
-    let { scrollX: left, scrollY: top } = window;
-    if (y < top || y > top + height * 0.9) top = y - height * 0.4;
-    if (x < left || x + Math.min(rect.w * place.width, width) > left + width) left = x - width * 0.2;
-    this.jump(left, top);
+    this.jump(...findScroll(this.frame, place, rect));
   }
 
   jump(x, y) {
@@ -354,7 +353,7 @@ export class Paged {
    * @param {number} [x]
    * @param {number} [y]
    */
-  zoomed(change, x = this.frame.width / 2, y = (this.frame.height + this.frame.head) / 2) {
+  zoomed(change, x = this.frame.width / 2, y = (this.frame.height + this.frame.clear) / 2) {
     this.settle();
     const page = this.nearest(window.scrollX + x);
     const was = this.lay.places.get(page);
