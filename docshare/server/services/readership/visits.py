@@ -41,7 +41,7 @@ class VisitPart:
 
 @dataclass(frozen=True)
 class Visit:
-    """What is recorded of one load of a share page.
+    """The record of one load of a share page.
 
     ``link``: the link that opened it; ``is_owner``: the owner opened it, so nothing is recorded; ``has_choice``: the
     reader may choose not to be measured; ``is_declined``: they have chosen that; ``part``: the newest session, None if
