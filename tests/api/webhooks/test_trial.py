@@ -265,7 +265,7 @@ def test_a_test_above_the_concurrency_limit_is_503_and_is_not_counted(
     hook = list_webhooks(world.pia)[0]["uuid"]
     left = []
     for _ in range(12):  # more than the limit per minute
-        monkeypatch.setattr("docshare.server.services.webhooks.webhooks._TEST_WAIT_S", 0)
+        monkeypatch.setattr("docshare.server.services.webhooks.webhooks._SLOT_WAIT_S", 0)
         refused = send_test(world.pia, hook)
         assert (refused.status_code, refused.get_json()["code"]) == (503, "unavailable")
         assert int(refused.headers["Retry-After"]) > 0
