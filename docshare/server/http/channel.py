@@ -22,20 +22,22 @@ from docshare.server.store.segments import DamagedBytesError
 LOGGER = logging.getLogger("docshare.listener")
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 512 * 1024
-"""How much of a rejected body is still read and discarded, so that its sender can read the response: closing at once
-would make the kernel send a reset, which can discard the response in transit."""
+"""How much of a rejected body is still read and discarded before the connection is closed: if it were closed at once,
+the kernel would send a reset, which can make the client discard the response."""
 SEND_BYTES_PER_TURN = 1024 * 1024
-"""The maximum that the loop sends of one response before it processes the other connections."""
+"""The maximum that the loop sends to one connection before it handles the others."""
 _SEND_BYTES = 256 * 1024  # passed to the system at once
 _PARSE_BYTES = 8 * 1024
-"""The maximum parsed at once of a header block: any number of requests may be pipelined after it."""
+"""The maximum of received bytes that are parsed at once before a header block is complete: they can contain any number
+of pipelined requests."""
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection.
 
-    ``server`` is the Listener that accepted it; ``pending_header`` the header block that is sent with its body;
-    ``peer`` the address of the other end; ``watched`` the events that the loop waits for; ``turn`` its last turn.
+    ``server``: the Listener that accepted it; ``pending_header``: a header block that waits for the first bytes of its
+    body, to be sent with them; ``peer``: the address of the other end; ``watched``: the events that the loop waits for;
+    ``turn``: the number of the last turn of the loop that handled its events.
     """
 
     task_class = ApplicationTask
@@ -83,12 +85,12 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return Phase.RUNNING if request.is_paused else Phase.TRANSFERRING
 
     def transferred_bytes(self) -> int:
-        """Return how many bytes were received, and how many sent bytes the other end has acknowledged."""
+        """Return how many bytes were received, plus how many sent bytes the other end has acknowledged."""
         if not self.total_outbufs_len or self.socket is None:
             return self._moved_bytes
         try:
             unsent = fcntl.ioctl(self.socket, termios.TIOCOUTQ, bytes(4))
-        except OSError:  # not supported by this system: count the bytes handed to it
+        except OSError:  # this system cannot report it, so all bytes that it accepted count
             return self._moved_bytes
         return self._moved_bytes - int.from_bytes(unsent, sys.byteorder)
 
@@ -98,13 +100,13 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return value
 
     def wanted_events(self) -> int:
-        """Return the events that this connection needs now. A worker may be about to change it."""
+        """Return the events that this connection needs now. A worker thread may change them at any time."""
         return (READ if self.readable() else 0) | (WRITE if self.writable() else 0)
 
     @property
     def needs_loop(self) -> bool:
-        """Return whether the loop would sleep although this connection can proceed; called by a worker after a
-        change."""
+        """Return whether a worker that has changed this connection must wake the loop, because the loop may be waiting
+        for other events."""
         return bool(self.wanted_events() & ~self.watched or self._pipelined)
 
     def wake(self, request: RequestParser, error: Exception | None) -> None:
@@ -112,16 +114,16 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self.server.wake(self, None if error is None else partial(self._fail, request, error))
 
     def _fail(self, request: RequestParser, error: Exception) -> None:
-        """Respond now, in the loop, although the sender may continue to send or wait."""
+        """Answer ``request`` with ``error`` before its body has been received. Called in the loop."""
         with self.requests_lock:
             if self.request is not request:
-                return  # all of it has arrived in the meantime, so it is answered anyway
+                return  # it has been received completely in the meantime, so a worker answers it
             request.stop(error)
             self.request = None
             self._start(request)
 
     def _start(self, request: RequestParser) -> None:
-        """Pass a request to a worker; no other one is running, and the lock is held."""
+        """Pass a request to a worker thread. The caller holds the lock, and no other request of the connection runs."""
         self.request_count += 1
         request.parkable = ParkableRequest(partial(self.server.add_task, self))
         self.requests.append(request)
@@ -136,8 +138,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return self._send_at > 0 and self.server.limiter.clock() < self._send_at
 
     def writable(self) -> bool:
-        """Return whether the loop can send something now. It does not send what a worker sends: as the socket accepts
-        bytes, it would only be called again and again, and delay the worker."""
+        """Return whether the loop can send something now. It must not while a worker is sending: the socket would
+        wake the loop again and again, which would delay the worker."""
         has_bytes = self.total_outbufs_len and not self._is_worker_sending
         return bool(has_bytes or self.will_close or self.close_when_flushed) and not self._is_postponed()
 
@@ -150,7 +152,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def send(self, data: bytes, do_close: bool = True) -> int:
         """Pass ``data`` to the system; return how many bytes it accepted."""
         if self._is_postponed() or (self._send_budget is not None and self._send_budget <= 0):
-            return 0  # as if the other end were slow: the loop returns to it in its next turn
+            return 0  # as for a slow client, so the loop continues in its next turn
         sent = int(super().send(data, do_close))
         self._moved_bytes += sent
         if self._send_budget is not None:
@@ -160,9 +162,12 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return sent
 
     def _flush_some(self, do_close: bool = True) -> bool:
-        """Send what the socket accepts. waitress calls this with the lock of the buffers held, in a worker without
-        ``do_close``; a worker wakes the loop afterwards if bytes are left. Log that a response ends early because its
-        bytes are damaged: the client only sees that it is incomplete."""
+        """Send as many bytes as the socket accepts. waitress calls this with the lock of the buffers: in a worker
+        without ``do_close``, which wakes the loop afterwards if bytes are left, and in the loop with it.
+
+        If stored bytes are damaged, the response ends early. The client only sees that it is incomplete, so this logs
+        the reason.
+        """
         self._is_socket_full = False
         self._is_worker_sending = not do_close
         try:
@@ -179,7 +184,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def service(self) -> None:
         """Process one request, in a worker thread."""
         self.server.thread_state.channel = self
-        # Read before the response is written: the loop may have sent all of it before this returns.
+        # Set this before the response is written, because the loop may have sent all of it before service() returns.
         self._has_unread_body = any(request.has_unread_body for request in self.requests)
         with self.requests[0].parkable.run():
             super().service()
@@ -194,7 +199,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return bool(super().readable()) and not (self.request is not None and self.request.is_paused)
 
     def handle_events(self, events: int) -> int:
-        """Read if possible; ``advance`` follows, and sends. Return the events that were not needed."""
+        """Read if possible; the loop then calls ``advance``, which sends. Return the events that are not needed now."""
         if not events & READ:
             return 0
         if not self.readable():
@@ -203,7 +208,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return 0
 
     def advance(self) -> None:
-        """Do in the loop what is possible without new bytes: send, close, and process pipelined bytes."""
+        """Do in the loop whatever is possible without reading: send, close, and parse pipelined bytes."""
         if self._fileno is not None and self.writable():
             self._send_budget = SEND_BYTES_PER_TURN
             self.handle_write()
@@ -262,7 +267,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self._linger()
 
     def _linger(self) -> None:
-        """Half-close after the response, and discard the rest of the body until the sender notices."""
+        """Shut down the sending direction after the response, and then only discard what the client still sends."""
         self.close_when_flushed = False
         self._is_lingering = True
         try:
@@ -271,7 +276,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self.handle_close()
 
     def handle_close(self) -> None:
-        """Clean up after the connection was closed: a body that was still arriving is discarded."""
+        """Close the connection, and discard a body that was not received completely."""
         super().handle_close()
         self._pipelined = b""
         if self.request is not None:

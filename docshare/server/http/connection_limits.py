@@ -1,4 +1,7 @@
-"""Deadlines of connections, and which connections are closed to admit new ones. Standard library only."""
+"""Close connections after deadlines and in favor of new ones, and queue requests fairly. Standard library only.
+
+Limits for one address apply to its *network*: an IPv4 address, or a /64 of IPv6 (``network_key``).
+"""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -7,16 +10,17 @@ from ipaddress import IPv6Address
 from typing import Any, Protocol
 
 SHARE_DIVISOR = 4
-"""One address may hold one in this many connections. An office of 80 behind one address needs a few hundred, and its
-idle connections are closed for its own new ones."""
+"""One network may hold the limit of connections divided by this. An office of 80 people behind one address needs a few
+hundred, and if it needs more, its idle connections are closed for its new ones."""
 MIN_SHARE = 16
 MIN_PROGRESS_BYTES = 16 * 1024
-"""A body or a response that progresses by less than this in the idle time is aborted: about 140 bytes per second."""
+"""The minimum of a body or a response that must be transferred in the idle time: about 140 bytes per second."""
 CHURN_SECONDS = 1.0
-"""An address that replaces all its connections faster than this is rejected: accepting costs more than rejecting."""
+"""The minimum age of a connection that is closed for a new one of the same network. If all are younger, the new one is
+refused, which costs less than accepting it."""
 _GRACE_SECONDS = 2.0
 _MAX_CANDIDATES = 8
-_RANKING_SECONDS = 0.05  # the largest address is looked for at most this often: it takes 0.1 ms for 2,000 of them
+_RANKING_SECONDS = 0.05  # interval of finding the largest network, which takes 0.1 ms among 2,000
 
 
 class Phase(IntEnum):
@@ -37,8 +41,8 @@ _EVICTION_ORDER = (
     (Phase.WAITING, 0.0),
     (Phase.TRANSFERRING, 0.0),
 )
-"""The order in which connections are closed for new ones, those longest in their phase first. A new connection gets
-time to send its request, and an active one time for its next step, as long as there are others."""
+"""The order in which connections are closed for new ones: by phase, if they have been in it for these seconds. A new
+connection gets time to send its request, and an active one to progress, as long as there are others to close."""
 
 
 class TrackedConnection(Protocol):
@@ -59,8 +63,8 @@ class TrackedConnection(Protocol):
 
 
 class _PhaseQueues:
-    """The connections of all addresses or of one, by phase, those longest in it first. ``peer``: the other end of the
-    first one of an address."""
+    """The connections of one network or of all, by phase; those longest in their phase come first. ``peer``: the
+    address of the first connection of a network."""
 
     def __init__(self, peer: str = "") -> None:
         self.peer = peer
@@ -74,9 +78,9 @@ class _PhaseQueues:
 class ConnectionLimiter:
     """All connections of a server, at most ``limit``.
 
-    ``share`` is the maximum of one address, unless ``is_exempt(address)``. ``clock`` returns monotonic seconds;
-    ``seconds`` is how long a connection may stay in each phase (no entry: no limit). ``close_queued`` closes the newest
-    connection of an address that waits for a worker, and returns False if there is none. ``closed_count`` and
+    ``share`` is the maximum of one network, unless ``is_exempt(address)``. ``clock`` returns monotonic seconds;
+    ``seconds`` is how long a connection may stay in each phase (no entry: no limit). ``close_queued(network)`` closes
+    the connection of a network whose request was queued last, and returns False if there is none. ``closed_count`` and
     ``refused_count`` count the connections closed or refused because of the limits.
     """
 
@@ -140,13 +144,14 @@ class ConnectionLimiter:
         if not own.size:
             del self._by_network[member.network]
 
-    def update(self, member: TrackedConnection, phase: Phase, turns: int) -> None:
-        """Record that ``member`` is in ``phase`` now, with its request number ``turns``."""
-        if phase is member.phase and turns == member.phase_request_count:
+    def update(self, member: TrackedConnection, phase: Phase, request_count: int) -> None:
+        """Record that ``member`` is in ``phase`` now and has received ``request_count`` requests. The same phase of
+        another request begins anew."""
+        if phase is member.phase and request_count == member.phase_request_count:
             if phase is Phase.TRANSFERRING and member.transferred_bytes() - member.phase_bytes >= MIN_PROGRESS_BYTES:
                 self._enter_phase(member, phase)
             return
-        member.phase_request_count = turns
+        member.phase_request_count = request_count
         self._enter_phase(member, phase)
 
     def close_overdue(self) -> None:
@@ -166,7 +171,8 @@ class ConnectionLimiter:
             member.phase_bytes = member.transferred_bytes()
 
     def _evict(self, queues: _PhaseQueues, at_least: float = 0.0) -> bool:
-        """Close one of ``queues`` that has been in its phase for at least ``at_least`` seconds."""
+        """Close the first connection of ``queues`` in ``_EVICTION_ORDER`` that has been in its phase for ``at_least``
+        seconds; return whether there was one."""
         now = self.clock()
         for phase, seconds in _EVICTION_ORDER:
             for _ in range(_MAX_CANDIDATES):
@@ -180,8 +186,8 @@ class ConnectionLimiter:
         return False
 
     def _shrink_largest(self, size: int) -> bool:
-        """Close a queued connection of the address with the most connections, if it has more than twice ``size``: a few
-        busy addresses must not keep out all others."""
+        """Close a queued connection of the network with the most connections, if it has more than twice ``size``, so
+        that a few busy networks do not keep out all others. Return whether one was closed."""
         now = self.clock()
         if now - self._ranked_at >= _RANKING_SECONDS:
             sizes = ((name, own.size) for name, own in self._by_network.items() if not self._is_exempt(own.peer))
@@ -192,8 +198,8 @@ class ConnectionLimiter:
         return closed
 
     def _has_progressed(self, member: TrackedConnection) -> bool:
-        """Return whether bytes were transferred unnoticed, because the system buffers them; if so, restart its
-        deadline."""
+        """Return whether the connection has transferred bytes from the buffers of the system, without the loop; if so,
+        restart its deadline."""
         if (
             member.phase is not Phase.TRANSFERRING
             or member.transferred_bytes() - member.phase_bytes < MIN_PROGRESS_BYTES
@@ -204,17 +210,17 @@ class ConnectionLimiter:
 
 
 class FairQueue:
-    """Requests that wait for a worker, fair between addresses: one address only waits for its own requests.
+    """The requests that wait for a worker thread, in a fair order: the many requests of one network delay only itself.
 
-    Addresses take turns in rounds; one that was not in the last round is first every other time. It has the methods
-    of a deque that waitress uses; the lock of waitress protects them. ``find_client`` returns the address of the
-    client whose request a channel queues.
+    Networks take turns in rounds; one that was not in the last round is first every other time. It has the methods of
+    a deque that waitress calls, with its lock held. ``find_client`` returns the address of the client whose request a
+    channel queues.
     """
 
     def __init__(self, find_client: Callable[[Any], str]) -> None:
         self._find_client = find_client
         self._size = 0
-        self._queues: dict[str, deque[Any]] = {}  # an address stays in it until a round finds it without requests
+        self._queues: dict[str, deque[Any]] = {}  # a network stays in it until a round finds it without requests
         self._new_networks: deque[str] = deque()
         self._rounds: deque[str] = deque()
         self._rounds_next = False
@@ -256,7 +262,7 @@ class FairQueue:
 
 
 def network_key(peer: str) -> str:
-    """Return the unit of the cap per address: an IPv4 address, or the /64 that a provider assigns to one customer."""
+    """Return the network of ``peer``: its IPv4 address, or the /64 of IPv6 that a provider assigns to one customer."""
     if ":" not in peer:
         return peer
     return str(int(IPv6Address(peer.partition("%")[0])) >> 64)

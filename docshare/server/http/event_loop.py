@@ -1,7 +1,8 @@
-"""The loop of the listener: a descriptor is registered once, and its events are updated only when they have changed.
+"""The loop of the listener. In each *turn*, it waits for events and handles them.
 
-waitress polls every connection in every turn and accepts one new connection per turn; with thousands of idle
-connections each new one waits for as many polls.
+It registers a descriptor once and updates its events only when they change. The loop of waitress polls every connection
+in every turn and accepts one new connection per turn, so with thousands of idle connections, each new one has to wait
+for thousands of polls.
 """
 
 import selectors
@@ -15,8 +16,8 @@ from typing import Any
 from docshare.server.http.channel import Channel
 
 TURN_SECONDS = 0.005
-"""After it, the remaining events wait for the next turn. A new connection waits for a whole turn, and 480 busy ones of
-one client made that most of a second."""
+"""The maximum length of a turn; the remaining events wait for the next one. A new connection has to wait for a whole
+turn, and without this limit, 480 busy connections of one client extended that to most of a second."""
 MIN_EVENTS_PER_TURN = 16
 _MAX_NETWORKS = 4096
 
@@ -51,7 +52,7 @@ class EventLoop(dict[int, Any]):
         handler.watched = 0
 
     def watch(self, handler: Any, events: int) -> None:
-        """Call ``handler`` for ``events`` and nothing else."""
+        """Wait for ``events`` of ``handler``, and for no others."""
         if events == handler.watched:
             return
         if not events:
@@ -63,16 +64,16 @@ class EventLoop(dict[int, Any]):
         handler.watched = events
 
     def schedule(self, channel: Channel) -> None:
-        """Process ``channel`` again in this turn or the next; from any thread. This does not wake the loop."""
+        """Advance ``channel`` in this turn or the next. Can be called from any thread; does not wake the loop."""
         self._scheduled.append(channel)
 
     def postpone(self, channel: Channel, until: float) -> None:
-        """Process ``channel`` again at ``until``. Calls come in the order of their times."""
+        """Advance ``channel`` at ``until``, which must not be earlier than that of the previous call."""
         self._postponed.append((until, channel))
 
     def run_once(self, timeout: float, settled: Callable[[Channel], None]) -> None:
-        """Wait up to ``timeout`` seconds for events and handle them; call ``settled`` with each processed open
-        channel."""
+        """Run one turn: wait up to ``timeout`` seconds for events and handle them. Call ``settled`` with each handled
+        channel that is still open."""
         if self._postponed:
             timeout = min(timeout, max(0.0, self._postponed[0][0] - self._clock()))
         ready = self._selector.select(timeout)
@@ -80,7 +81,7 @@ class EventLoop(dict[int, Any]):
             self._scheduled.append(self._postponed.popleft()[1])
         channels = [event for event in ready if isinstance(event[0].data, Channel)]
         self._handle_channels(channels, settled)
-        # New connections last: they may displace a connection whose request has arrived in the meantime.
+        # Accept new connections last: for one of them, a connection may be closed whose request has just been read.
         others = [event[0] for event in ready if not isinstance(event[0].data, Channel)]
         for key in sorted(others, key=lambda key: key.data.accepting):
             if key.data._fileno == key.fd:
@@ -90,16 +91,16 @@ class EventLoop(dict[int, Any]):
             self._run_handler(channel, partial(self._advance_channel, channel, settled))
 
     def _handle_channels(self, ready: list[tuple[SelectorKey, int]], settled: Callable[[Channel], None]) -> None:
-        """Handle events of connections, until the turn is over; the selector reports the others again."""
+        """Handle events of connections until the turn is over. The selector reports the others again in the next."""
         is_crowded = len(ready) > MIN_EVENTS_PER_TURN
         self._turn += is_crowded
         ordered = self._order_fairly(ready) if is_crowded else ready
-        end = self._clock() + TURN_SECONDS  # ordering thousands of events takes as long
+        end = self._clock() + TURN_SECONDS  # starts after the ordering, which can take as long as a turn
         for number, (key, events) in enumerate(ordered):
             if number >= MIN_EVENTS_PER_TURN and self._clock() >= end:
                 break
             channel = key.data
-            # A handler processed earlier in this turn may have closed it, and its number may be in use again.
+            # An earlier handler of this turn may have closed the channel, and its descriptor may be in use again.
             if channel._fileno == key.fd:
                 if is_crowded:
                     channel.turn = self._network_turns[channel.network] = self._turn
@@ -115,10 +116,10 @@ class EventLoop(dict[int, Any]):
             handler.handle_error()
 
     def _order_fairly(self, ready: list[tuple[SelectorKey, int]]) -> list[tuple[SelectorKey, int]]:
-        """Return the events of many connections in the order of a turn.
+        """Return the events of many connections in the order in which to handle them.
 
-        The first connection of each network comes before the second of any, and before those of networks that were in
-        a turn more recently. So a client with hundreds of busy connections delays only itself.
+        The first connection of each network comes before the second of any; among these, networks that were handled
+        less recently come first. So a client with hundreds of busy connections delays only itself.
         """
         if len(self._network_turns) > _MAX_NETWORKS:
             self._network_turns.clear()
@@ -140,9 +141,9 @@ class EventLoop(dict[int, Any]):
         channel.advance()
         while channel._fileno is not None:
             wanted = channel.wanted_events()
-            # A client that waits for its response sends nothing, so the registration can stay until an event occurs.
+            # Keep waiting for bytes until some arrive: a client that waits for its response sends none.
             self.watch(channel, wanted | (channel.watched & READ & ~unwanted))
-            # A worker that reads "watched" before this changes it leaves the rest to this thread.
+            # Check again, because a worker may have changed the channel and compared with the old value of "watched".
             if not channel.wanted_events() & ~channel.watched:
                 settled(channel)
                 return

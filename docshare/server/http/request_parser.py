@@ -55,7 +55,8 @@ class ListenerHooks:
     headers: tuple[tuple[str, str], ...] = ()
 
     def find_verdict(self, head: RequestHead) -> Verdict:
-        """Return the judge's verdict; if the judge fails, the response is a 500 and the request is never accepted."""
+        """Return the verdict of the judge. If the judge raises an error, return a Refusal, so that the request is never
+        accepted by mistake."""
         try:
             return self.judge(head)
         except Exception as error:  # noqa: BLE001 - the sender gets an error, and the log has the reason
@@ -81,12 +82,14 @@ class ListenerHooks:
 
 
 class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
-    """Fed by the channel, in the loop, through ``received`` until ``completed``; then a worker calls ``finish_form``.
+    """Parses one request.
 
-    After that ``error`` is the Refusal to send, or None and the application runs, with ``form`` or ``form_error`` if
-    the body was a form for the store. ``unread``: bytes of this request may still arrive, so the connection must end
-    with the response. ``wake(request, error)`` is called from other threads: process this request again, reading can
-    continue or has failed.
+    The channel calls ``received`` in the loop until the request is ``completed``; then a worker thread calls
+    ``finish_form``. After that, ``error`` is the Refusal to send, or None if the application must run. If the body was
+    a form for the store, the application gets ``form`` or ``form_error``.
+
+    ``has_unread_body``: bytes of this request may still arrive, so the connection must end with the response.
+    ``wake(request, error)`` is called from other threads once the body can be read further, or reading it has failed.
     """
 
     error: Refusal | None
@@ -98,7 +101,9 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         self.peer = peer
         self.version = "1.1"
         self.command = ""
-        self.path = ""  # waitress logs it when a client disconnects, also for a request rejected early
+        self.path = (
+            ""  # waitress needs it for its log when a client disconnects, even if the request was rejected early
+        )
         self.form: ReceivedForm | None = None
         self.form_error: str | None = None
         self.has_unread_body = False
@@ -123,7 +128,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             return len(data)
         try:
             used = self._receive_head(data) if self._body is None else self._receive_body(data)
-        except Exception as error:  # noqa: BLE001 - _conclude logs errors that the sender has not caused
+        except Exception as error:  # noqa: BLE001 - _set_error logs what the sender has not caused
             self.stop(error)
         # Bytes after a rejected request belong to it and are never parsed as another request.
         return len(data) if self.has_unread_body else used
@@ -138,11 +143,11 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         if self._writer is not None and not self.has_unread_body:
             try:
                 self.form = self._writer.finish()
-            except Exception as error:  # noqa: BLE001 - _conclude logs errors that the sender has not caused
+            except Exception as error:  # noqa: BLE001 - _set_error logs what the sender has not caused
                 self._set_error(error)
 
     def _set_error(self, error: Exception) -> None:
-        """Return the response for ``error``."""
+        """Set ``error``, or ``form_error`` for an invalid form, and log errors that the sender has not caused."""
         match error:
             case FormError():
                 self.form_error = str(error)
@@ -175,8 +180,8 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         return self.hooks.build_failure(error, parse_target_path(bytes(self._head)))
 
     def get_body_stream(self) -> Any:
-        """Return ``wsgi.input``: the body, empty if it was written to the store. A request that has waited without a
-        thread is read again from its beginning."""
+        """Return ``wsgi.input``: the body from its beginning, also if the request runs again after it was parked. It is
+        empty if the body was written to the store."""
         if self._buffer is None:
             return BytesIO()
         body = self._buffer.getfile()
@@ -203,7 +208,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         if (end if end >= 0 else len(head)) > self.adj.max_request_header_size:
             raise FramingError(431, "The request headers are too long.")
         if end < 0:
-            # Counted, because a search with a pattern takes a millisecond if a header line does not end.
+            # Not a regular expression, which takes a millisecond if a header line does not end.
             new = max(0, known - before)
             if head.count(b"\n", new) > head.count(b"\r\n", max(0, new - 1)):
                 raise FramingError(400, "A line of the request does not end in CR LF.")
@@ -267,10 +272,10 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         used = body.receive(data)
         if body.is_complete:
             self.completed = True
-            # The bytes of a form are in the store; the application has nothing left to read.
+            # The bytes of a form are in the store, so the application has nothing to read.
             self.headers["CONTENT_LENGTH"] = "0" if self._writer is not None else str(body.size)
         return used
 
 
 def _discard_block(block: bytes) -> None:
-    """Discard a block of the body, which was counted already."""
+    """Discard a block of the body. ``ChunkedBody`` or ``FixedBody`` has already counted it."""
