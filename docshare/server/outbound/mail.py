@@ -29,7 +29,8 @@ class MailNotDelivered(Exception):
 
 @dataclass(frozen=True)
 class MailServer:
-    """A mail server: ``tls`` from the first byte (``smtps``); ``user`` and ``password`` None for no login."""
+    """A mail server. ``tls``: the connection begins with TLS (``smtps``); ``user`` and ``password`` are None if the
+    server needs no login."""
 
     host: str
     port: int
@@ -39,7 +40,7 @@ class MailServer:
 
     @property
     def requires_tls(self) -> bool:
-        """Return whether plain text connections are forbidden: a password is never sent in clear."""
+        """Return whether the connection must be encrypted before the login: a password is never sent in clear."""
         return self.user is not None and self.host not in _LOCAL_HOSTS
 
 
@@ -56,7 +57,8 @@ def parse_mail_url(url: str) -> MailServer:
 
 
 class Mailer:
-    """Sends mails one at a time. ``url`` None: there is no mail server; ``ca_bundle`` more trusted authorities."""
+    """Sends mails one at a time. ``url`` is None without a mail server; ``ca_bundle`` contains more trusted
+    certificates."""
 
     def __init__(self, url: str | None, ca_bundle: Path | None = None, deadline_s: float = DEADLINE_S) -> None:
         self._server = parse_mail_url(url) if url else None
@@ -110,17 +112,18 @@ class Mailer:
 
 def _send_message(smtp: smtplib.SMTP, message: EmailMessage) -> None:
     """Send ``message`` in a form that the mail server supports: 8-bit data only if it announces that (RFC 6152)."""
-    eight = [part for part in message.walk() if part["Content-Transfer-Encoding"] == "8bit"]
+    eight_bit = [part for part in message.walk() if part["Content-Transfer-Encoding"] == "8bit"]
     if not smtp.has_extn("8bitmime"):
-        for part in eight:
+        for part in eight_bit:
             assert isinstance(part, EmailMessage)
             part.set_content(part.get_content(), subtype=part.get_content_subtype(), cte="quoted-printable")
-        eight = []
-    smtp.send_message(message, mail_options=["BODY=8BITMIME"] if eight and message["To"].isascii() else [])
+        eight_bit = []
+    smtp.send_message(message, mail_options=["BODY=8BITMIME"] if eight_bit and message["To"].isascii() else [])
 
 
 class _WatchedSmtp(smtplib.SMTP):
-    """Watched from the first byte of the greeting on, which the constructor of its base class already reads."""
+    """An SMTP connection whose socket is watched from the start: the constructor of the base class already reads from
+    it."""
 
     def __init__(self, server: MailServer, context: ssl.SSLContext, watchdog: DeadlineWatchdog) -> None:
         self._server, self._context, self._watchdog = server, context, watchdog

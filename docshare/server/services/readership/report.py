@@ -48,8 +48,8 @@ Counts = dict[str, int]
 class Summary:
     """Totals of the whole file: times in ms, ``completion`` and ``back_share`` 0 to 100.
 
-    ``came_back``: sessions of returning readers; ``active``: sessions that are open now; ``not_viewed``: invitations;
-    ``unconfirmed``: sessions without input, which no other number includes.
+    ``came_back``: sessions of returning readers; ``active``: sessions that are running now; ``not_viewed``: invitations
+    that were never opened; ``unconfirmed``: sessions without input, which no other number includes.
     """
 
     views: int

@@ -20,8 +20,8 @@ from docshare.server.store.tables import readers as reader_tables
 def record(
     rt: Runtime, reader: ReaderContext, body: Mapping[str, Any], user_agent: str, *, prefetch: bool, opts_out: bool
 ) -> None:
-    """Count the tap in ``body``, unless ``user_agent`` is a program, the request is a ``prefetch``, or the reader opts
-    out where that is allowed.
+    """Count the tap in ``body``, unless ``user_agent`` identifies a program, the request is a ``prefetch``, or the
+    reader opts out and the owner allows it.
 
     Raises ``forbidden`` (the owner, or the document has no call to action), ``bad_request``, ``not_found`` for a
     hotspot that the reader does not see.
