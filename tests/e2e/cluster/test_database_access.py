@@ -12,6 +12,7 @@ import requests
 
 from docshare.cli import topics
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.postgresql import PostgresqlServer, run_postgresql_server
 from tests.support.outside.import_source import make_certificate
 from tests.support.polling import wait_until
 from tests.support.servers.server_process import make_env, run_admin, run_docshare, start_server
