@@ -1,6 +1,7 @@
 """A PostgreSQL server that requires passwords and has a certificate: refused access, at the start and later."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ import psycopg
 import pytest
 import requests
 
+from docshare.cli import topics
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.postgresql import PostgresqlServer, run_postgresql_server
 from tests.support.outside.import_source import make_certificate
@@ -68,9 +70,10 @@ def test_verify_full_accepts_the_certificate_of_a_private_authority_and_no_other
 ) -> None:
     (tmp_path / "other").mkdir()
     other = make_certificate(tmp_path / "other", "localhost")
-    url = f"{database.make_url('first')}?sslmode=verify-full&sslrootcert="
-    require_one_error(tmp_path, 11, "certificate verify failed", f"{url}{other}")
-    env = make_env(tmp_path, DOCSHARE_DATABASE_URL=f"{url}{database.certificate}")
+    (written,) = re.findall(r"\?sslmode=verify-full\S*", topics.load("cluster"))
+    url = database.make_url("first") + written
+    require_one_error(tmp_path, 11, "certificate verify failed", url.replace("FILE", str(other)))
+    env = make_env(tmp_path, DOCSHARE_DATABASE_URL=url.replace("FILE", str(database.certificate)))
     run_admin(env, "account", "create", "ada@example.com")
     rows = json.loads(run_docshare("doctor", "--only", "instance", "--json", env=env).stdout)
     (tls,) = [row for row in rows if row["check"] == "instance.database-tls"]

@@ -18,7 +18,7 @@ import requests
 
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.postgresql import drop_store, make_store
-from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server, start_server
 
 
 @pytest.fixture
@@ -164,6 +164,23 @@ def test_sighup_loses_no_upload_in_flight(address: str, tmp_path: Path) -> None:
         assert set(answers.values()) == {200}, answers
         listed = requests.get(f"{server.url}/api/v1/files", headers=server.headers, timeout=60).json()
         assert sorted(file["originalName"] for file in listed) == sorted(answers)
+
+
+def test_sighup_with_invalid_settings_keeps_the_processes_and_logs_the_reason(address: str, tmp_path: Path) -> None:
+    env = make_env(tmp_path, DOCSHARE_DATABASE_URL=address)
+    with (tmp_path / "log").open("w") as log:
+        process, url = start_server("--port", "0", "--workers", "2", "--log", "json", env=env, errors=log)
+    try:
+        (tmp_path / "data" / "config.toml").write_text("rate_limit = 'many'\n")
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "the old ones continue" in (tmp_path / "log").read_text(), seconds=120)
+        assert {requests.get(f"{url}/healthz", timeout=30).status_code for _ in range(10)} == {200}
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    (reason,) = [line["reason"] for line in lines if line["message"] == "a worker process cannot start"]
+    assert "config.toml: rate_limit: expected a whole number" in reason
 
 
 def test_a_stop_refuses_connections_while_a_request_is_running(address: str, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def check_instance(scene: CheckContext) -> NamedFindings:
     if trouble is not None or directory is None:
         yield (
             "directory",
-            trouble or skipped_finding("the current server is not on this machine; --data DIR selects one"),
+            trouble or skipped_finding("no data directory of this server was found; --data DIR names it"),
         )
         return
     server, trouble = _get_within_deadline(TIMEOUT_S, lambda: _find_server(directory))

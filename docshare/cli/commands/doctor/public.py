@@ -236,5 +236,5 @@ def _check_body(seen: ProbeResult) -> DiagnosticFinding:
 
 
 def report_no_server() -> NamedFindings:
-    """Report that no server is running on this machine."""
-    yield "address", skipped_finding("no server is running on this machine; --data DIR selects one")
+    """Report that no running server was found on this machine."""
+    yield "address", skipped_finding("no running server was found on this machine; --data DIR names its data directory")
