@@ -1,7 +1,7 @@
 """Faults of the host: a full or failing disk, a read-only data directory, no descriptors, no memory.
 
-They are not caused by the caller and end without a restart, so all shells handle them in the same way: 503 with
-``Retry-After``, and one line in the log without a traceback.
+The caller has not caused them, and the server recovers from them without a restart. So the API and the pages answer all
+of them with 503 and ``Retry-After``, and log one line without a traceback.
 """
 
 import errno
@@ -24,7 +24,7 @@ _LOG_INTERVAL_S = 10.0
 
 @dataclass(frozen=True)
 class HostFault:
-    """A fault: ``detail`` for everybody; ``hint`` for the operator; ``log`` the line of the log."""
+    """A fault. ``detail`` is shown to every caller, ``hint`` to the operator; ``log`` is the line in the log."""
 
     detail: str
     hint: str
@@ -162,8 +162,8 @@ def is_crowded(error: BaseException) -> bool:
 def to_problem(error: BaseException) -> Problem | None:
     """Return the Problem ``unavailable`` for an exception that reports a fault of the host, or None.
 
-    After a commit that may have succeeded its status is 504, without ``Retry-After``: a client that repeats the request
-    without looking first could store everything twice.
+    Its status is 504, without ``Retry-After``, if the transaction may have been committed: a client that repeats the
+    request without checking that first could store everything twice.
     """
     if isinstance(error, CommitUnknownError):
         return Problem("unavailable", _COMMIT_UNKNOWN, hint=_LOOK_FIRST, status=504)
@@ -174,10 +174,11 @@ def to_problem(error: BaseException) -> Problem | None:
 
 
 def may_have_committed(error: BaseException) -> bool:
-    """Return whether a transaction that ended with ``error`` may be restored after a crash.
+    """Return whether the transaction that failed with ``error`` may have been committed nevertheless.
 
-    A failed ``fsync`` leaves the commit in the log of SQLite, and a connection to PostgreSQL may break during a commit.
-    Bytes that its rows name must stay; those without a row are found as orphans.
+    After a failed ``fsync``, the commit may still be in the log of SQLite, and a connection to PostgreSQL may break
+    during a commit. So the caller must not delete blobs that the transaction added; if their rows do not exist, the
+    deletion of orphans removes them.
     """
     if isinstance(error, CommitUnknownError):
         return True
@@ -241,7 +242,7 @@ def _is_connection_error(error: BaseException) -> bool:
 
 
 def _find_driver_error(error: BaseException) -> BaseException:
-    """Return the driver's error that peewee wraps, twice if it connects first."""
+    """Return the error of the driver, which peewee wraps once, or twice if it had to connect."""
     while isinstance(inner := getattr(error, "orig", None), BaseException):
         error = inner
     return error

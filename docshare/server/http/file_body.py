@@ -1,4 +1,4 @@
-"""A file as the body of a response: read into one buffer, while the socket accepts it."""
+"""Send a file as the body of a response, through one buffer that is used again for each block."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class FileBody(ReadOnlyFileBasedBuffer):  # type: ignore[misc]  # waitress has n
         self._unsent = memoryview(b"")
 
     def get(self, numbytes: int = -1, skip: bool = False) -> Any:
-        """Return the next block, which is valid until the next call. Raises what reading the file raises."""
+        """Return the next block, which is valid until the next call. Raises the errors of reading the file."""
         if skip or numbytes == -1:
             return super().get(numbytes, skip)
         if not self._unsent:
@@ -37,7 +37,7 @@ class FileBody(ReadOnlyFileBasedBuffer):  # type: ignore[misc]  # waitress has n
         self.remain -= numbytes
 
     def release(self) -> None:
-        """Free the buffer while the other end is slow; what was not sent is read again."""
+        """Free the buffer while the client is slow; bytes that were not sent are read again later."""
         if self._buffer is not None:
             self.file.seek(-len(self._unsent), 1)
             self._unsent, self._buffer = memoryview(b""), None

@@ -9,15 +9,15 @@ from docshare.server.http.multipart import FormParser, ReceivedForm
 
 MAX_PENDING_BYTES = 2 * 1024 * 1024
 RESUME_PENDING_BYTES = 512 * 1024
-"""Bytes of one form that wait for the disk: above ``MAX_PENDING_BYTES`` its connection is not read until they fall to
-``RESUME_PENDING_BYTES``. In between the loop sleeps, instead of being woken for each block."""
+"""If ``MAX_PENDING_BYTES`` of one form wait for the disk, its connection is not read until only
+``RESUME_PENDING_BYTES`` do. With one limit for both, the loop would wake up for each block."""
 
 
 class FormWriter:
-    """Feeds ``parser`` in the thread of ``writer``, one block after the other.
+    """Passes blocks of a form to ``parser`` in the thread of ``writer``, one after the other.
 
-    ``is_paused``: too much is queued, so the sender must pause. ``wake(None)`` is called, in the writer's thread,
-    when it can resume, ``wake(error)`` when the form has failed: later blocks are discarded.
+    ``is_paused``: too many bytes are queued, so the listener must stop reading. In the thread of ``writer``, this calls
+    ``wake(None)`` once the listener can continue, and ``wake(error)`` if the form fails; it discards later blocks.
     """
 
     def __init__(self, parser: FormParser, writer: Executor, wake: Callable[[Exception | None], None]) -> None:

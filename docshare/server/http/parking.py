@@ -1,8 +1,8 @@
 """Let a request wait without a thread. Standard library only.
 
-Threads that wait cannot answer anybody else, so a few dozen requests that wait for something scarce would stop the
-server. The code that needs it raises ``RequestParked`` instead of waiting: no response is sent, and the listener runs
-the request again, from its beginning, after ``ParkableRequest.resume``. The code before the wait runs twice.
+A thread that waits cannot serve other requests, so a few dozen requests that wait for a slot would stop the server.
+Instead of waiting for a slot, the code raises ``RequestParked``: no response is sent, and the listener runs the request
+again from its beginning after ``ParkableRequest.resume``. So the code before the wait runs twice.
 """
 
 import threading
@@ -18,7 +18,7 @@ class RequestParked(BaseException):
 
 
 class Claim(Protocol):
-    """Something scarce that a request waits for or holds."""
+    """The claim of a request to a scarce resource, such as a slot: the request waits for it or holds it."""
 
     def end(self) -> None:
         """Withdraw or release it. May be called twice."""

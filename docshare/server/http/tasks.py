@@ -13,8 +13,8 @@ from docshare.server.http.verdicts import Refusal
 
 LOGGER = logging.getLogger("docshare.listener")
 OVERLOAD_DELAY_SECONDS = 0.5
-"""The delay of a 429 or 503 response. It limits a client to two requests per second and connection; without it, the
-rejected requests use the processor time that they should save: twelve clients in a loop used most of a core."""
+"""The delay of a 429 or 503 response, which limits a client to two rejected requests per second and connection. Without
+it, twelve clients that retried in a loop used most of a core."""
 _OVERLOAD_STATUSES = ("429", "503")
 
 
@@ -77,7 +77,7 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
 
     def execute(self) -> None:
         """Run the application. waitress calls this in a worker thread."""
-        # waitress itself would log the path of a failed request, and a path can contain link ids.
+        # Handle errors here: waitress would log the path of the request, which can contain link ids.
         try:
             self.request.finish_form()
             if self.request.error is None:
@@ -106,7 +106,7 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
             self.channel.pending_header = self.build_response_header()
             self.wrote_header = True
         super().write(data)
-        if self.channel.pending_header:  # nothing of the block was sent, because the headers promise no bytes
+        if self.channel.pending_header:  # waitress wrote nothing, because the declared Content-Length is 0
             self.channel.write_soon(b"")
 
 
