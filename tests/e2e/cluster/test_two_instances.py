@@ -209,3 +209,14 @@ def test_instances_that_restart_one_after_the_other_fail_no_request(cluster: Clu
         for thread in threads:
             thread.join(60)
     assert set(statuses) == {200, 204}
+
+
+def test_a_document_larger_than_any_buffer_of_nginx_passes_it_unchanged(cluster: Cluster) -> None:
+    document = simple_pdf(pages=1) + b"\n%" + bytes(range(14, 256)) * 200_000
+    with cluster.open_session() as http:
+        files = {"file": ("large.pdf", document)}
+        sent = http.post(f"{cluster.url}/api/v1/files", headers=cluster.headers, files=files, timeout=300)
+        assert sent.status_code == 200, sent.text
+        path = f"{cluster.url}/api/v1/files/{sent.json()['uuid']}/content"
+        assert http.get(path, headers=cluster.headers, timeout=300).content == document
+        assert http.get(f"{cluster.url}/metrics", timeout=60).status_code == 404

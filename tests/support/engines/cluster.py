@@ -14,6 +14,7 @@ from typing import Any
 
 import requests
 
+from docshare.cli import topics
 from tests.support.outside.import_source import make_certificate
 from tests.support.polling import wait_until
 from tests.support.ports import find_free_port
@@ -32,29 +33,7 @@ http {{
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
-    upstream docshare {{
-        {servers}
-        keepalive 32;
-    }}
-    server {{
-        listen 127.0.0.1:{port} ssl;
-        ssl_certificate {certificate};
-        ssl_certificate_key {key};
-        client_max_body_size 2200m;
-        proxy_request_buffering off;
-        proxy_max_temp_file_size 0;
-        location / {{
-            proxy_pass http://docshare;
-            proxy_http_version 1.1;
-            proxy_set_header Connection "";
-            proxy_set_header Host $http_host;
-            proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-            proxy_set_header X-Forwarded-Proto $scheme;
-            proxy_connect_timeout 2s;
-            proxy_next_upstream error timeout;
-            proxy_next_upstream_tries 3;
-        }}
-    }}
+    {site}
 }}
 """
 
@@ -152,17 +131,35 @@ def run_cluster(folder: Path, count: int, database_url: str, **settings: str) ->
 def _start_nginx(
     folder: Path, port: int, certificate: Path, instances: list[ClusterInstance]
 ) -> "subprocess.Popen[bytes]":
-    servers = "\n        ".join(f"server 127.0.0.1:{one.port} max_fails=0;" for one in instances)
     path = folder / "nginx.conf"
-    text = _NGINX.format(
-        folder=folder, servers=servers, port=port, certificate=certificate, key=certificate.with_name("key.pem")
-    )
+    text = _NGINX.format(folder=folder, site=_read_sample(port, certificate, instances))
     path.write_text(f"user root;\n{text}" if os.getuid() == 0 else text)
     program = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
     assert program is not None, "nginx is not installed"
     process = subprocess.Popen([program, "-c", str(path), "-p", str(folder)], stderr=subprocess.DEVNULL)
     wait_until(lambda: _is_listening(port))
     return process
+
+
+def _read_sample(port: int, certificate: Path, instances: list[ClusterInstance]) -> str:
+    """Return the configuration of ``docshare help cluster`` with the places of the test, whose
+    clients choose their addresses as if they were proxies."""
+    text = topics.load_sample("nginx.conf")
+    servers = " ".join(f"server 127.0.0.1:{one.port} max_fails=0;" for one in instances)
+    places = {
+        "server 127.0.0.1:8801 max_fails=0;": servers,
+        "server 127.0.0.1:8802 max_fails=0;": "",
+        "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
+        "server_name docs.example.com;": "server_name localhost;",
+        "/etc/ssl/docs.example.com.pem": str(certificate),
+        "/etc/ssl/docs.example.com.key": str(certificate.with_name("key.pem")),
+        "proxy_next_upstream_tries 2;": f"proxy_next_upstream_tries {len(instances)};",
+        "X-Forwarded-For $remote_addr;": "X-Forwarded-For $proxy_add_x_forwarded_for;",
+    }
+    for written, here in places.items():
+        assert text.count(written) == 1, written
+        text = text.replace(written, here)
+    return text
 
 
 def _is_listening(port: int) -> bool:
