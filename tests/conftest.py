@@ -13,9 +13,9 @@ from tests.support.clock import FakeClock
 
 if TYPE_CHECKING:
     from docshare.server.pdf.engine import PdfEngine
-    from tests.support.cast import World
-    from tests.support.receivers import FakeReceiver
-    from tests.support.redis import RedisServer
+    from tests.support.engines.redis import RedisServer
+    from tests.support.outside.receivers import FakeReceiver
+    from tests.support.people.cast import World
 
 
 # How fast a busy machine makes examples and checks them says nothing about what is tested.
@@ -36,7 +36,7 @@ def engine() -> Iterator[PdfEngine]:
 @pytest.fixture(scope="session")
 def running_redis() -> Iterator[RedisServer]:
     """Yield one Redis server for the whole run. Tests ask for ``redis_server``."""
-    from tests.support.redis import run_redis
+    from tests.support.engines.redis import run_redis
 
     with run_redis() as server:
         yield server
@@ -70,7 +70,7 @@ def clock() -> FakeClock:
 def make(tmp_path: Path, clock: FakeClock, engine: PdfEngine) -> Iterator[Callable[..., World]]:
     """Yield a function that makes a world; settings of the server are its keyword arguments."""
     from docshare.server.pdf.budget import ProcessorBudget
-    from tests.support.cast import close_world, make_runtime, make_world
+    from tests.support.people.cast import close_world, make_runtime, make_world
 
     # All tests share the engine, and the ids of their accounts repeat: no account is slow because of an earlier test.
     engine._pool._schedule.budget = ProcessorBudget()
@@ -98,7 +98,7 @@ def world(make: Callable[..., World], request: pytest.FixtureRequest) -> World:
 @pytest.fixture
 def resolve_hosts(world: World) -> None:
     """Resolve every host of a webhook to a public address, without asking a name server."""
-    from tests.support.webhooks import resolve_all_hosts
+    from tests.support.people.webhooks import resolve_all_hosts
 
     resolve_all_hosts(world.rt)
 
@@ -106,7 +106,7 @@ def resolve_hosts(world: World) -> None:
 @pytest.fixture
 def receiver() -> Iterator[FakeReceiver]:
     """Run a receiver of webhooks on loopback."""
-    from tests.support.receivers import open_receiver
+    from tests.support.outside.receivers import open_receiver
 
     with open_receiver() as running:
         yield running
@@ -115,7 +115,7 @@ def receiver() -> Iterator[FakeReceiver]:
 @pytest.fixture
 def uploaded_file(world: World, request: pytest.FixtureRequest) -> dict[str, Any]:
     """Return a file of Pia with the settings of the marker ``file_settings``, or the defaults."""
-    from tests.support.owner import put_settings
+    from tests.support.owner.browser import put_settings
 
     made = world.pia.upload()
     marker = request.node.get_closest_marker("file_settings")

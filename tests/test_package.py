@@ -13,10 +13,10 @@ import requests
 from bs4 import BeautifulSoup
 from readme_renderer import markdown
 
+from tests.support.documents.pdfs import simple_pdf
 from tests.support.package import UV, UVX, build_package, make_new_user_env, run_outside
-from tests.support.pdfs import simple_pdf
 from tests.support.repository import ROOT
-from tests.support.server_process import make_env, run_docshare, start_server
+from tests.support.servers.server_process import make_env, run_docshare, start_server
 
 URL_AND_LINK = re.compile(r"(http://127\.0\.0\.1:\d+)\n\1/\w{12}\n")
 SHARE_ONCE = ("serve", "--ephemeral", "--port", "0", "--exec")

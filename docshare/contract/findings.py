@@ -3,12 +3,14 @@
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 ERROR, WARNING, INFO = "error", "warning", "info"
 
 
-class DiagnosticFinding(NamedTuple):
+@dataclass(frozen=True)
+class DiagnosticFinding:
     """The result of one check: ``ok`` (None: the check does not apply), ``detail`` (the result in one sentence),
     ``fix`` (what to do if it is not ok), and ``level`` (``error``, ``warning``, or ``info``)."""
 
@@ -28,7 +30,7 @@ def passed_finding(detail: str) -> DiagnosticFinding:
 
 
 def skipped_finding(detail: str) -> DiagnosticFinding:
-    """Return a finding of a check that does not apply; ``detail`` says why."""
+    """Return a finding of a check that does not apply; ``detail`` is the reason."""
     return DiagnosticFinding(None, detail)
 
 

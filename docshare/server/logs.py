@@ -121,6 +121,7 @@ def configure_logging(
     LOGGER.handlers[:] = [handler]
     LOGGER.setLevel(logging.INFO if access else logging.WARNING)
     LOGGER.propagate = False
+    logging.lastResort = handler  # warnings of libraries, such as those of the pool of connections to PostgreSQL
     # waitress reports client disconnects and slow queues here; its errors carry no request data.
     listener = logging.getLogger("waitress")
     listener.handlers[:] = [handler]

@@ -71,19 +71,24 @@ class BoundPort:
         host, port = _LOOPBACK_BY_WILDCARD.get(self.host, self.host), self.sockets[0].getsockname()[1]
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
+    def close(self) -> None:
+        """Close the sockets of this process; worker processes may still accept connections."""
+        for sock in self.sockets:
+            sock.close()
+
 
 @contextmanager
-def bind_port(host: str, port: int) -> Iterator[BoundPort]:
-    """Bind ``port`` of ``host`` (0: a free one) for the duration of the block. Raises ``PortInUse``."""
+def bind_port(host: str, number: int) -> Iterator[BoundPort]:
+    """Bind port ``number`` of ``host`` (0: a free one) for the duration of the block. Raises ``PortInUse``."""
     try:
-        sockets = bind_sockets(host, port)
+        sockets = bind_sockets(host, number)
     except OSError as error:
-        raise PortInUse(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+        raise PortInUse(f"cannot listen on {host} port {number}: {error.strerror or error}") from None
+    port = BoundPort(sockets)
     try:
-        yield BoundPort(sockets)
+        yield port
     finally:
-        for sock in sockets:
-            sock.close()
+        port.close()
 
 
 def allow_local_webhooks(config: Config) -> Config:

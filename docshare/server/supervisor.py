@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 
@@ -21,6 +21,7 @@ from docshare.server.serve import STOP_SECONDS
 READY = b"ready\n"
 _START_SECONDS = 60.0  # until a worker process is ready; importing and connecting takes about two seconds
 _END_SECONDS = 2 * STOP_SECONDS + 5  # it stops its listener and its jobs one after the other
+_LAST_SECONDS = 5.0
 _POLL_SECONDS = 0.2
 _STEADY_SECONDS = 60.0  # a process that ran this long is replaced at once
 _FIRST_DELAY_SECONDS = 0.5  # before any other is replaced; doubled each time
@@ -84,7 +85,11 @@ class SupervisedProcess:
         """Wait until it answers requests; return whether it does."""
         assert self._process.stdout is not None
         answered, _, _ = select.select([self._process.stdout], [], [], _START_SECONDS)
-        return bool(answered) and self._process.stdout.readline() == READY
+        if answered and self._process.stdout.readline() == READY:
+            return True
+        with suppress(subprocess.TimeoutExpired):  # it closed the pipe, and is about to end with its exit code
+            self._process.wait(_LAST_SECONDS if answered else 0)
+        return False
 
     def ask_to_end(self) -> None:
         """Ask it to finish running requests and end."""
@@ -121,10 +126,17 @@ class SupervisedProcess:
 
 
 class Supervisor:
-    """Keeps ``count`` worker processes running in the environment ``env``, with ``order`` and numbers from 1 on."""
+    """Keeps ``count`` worker processes running in the environment ``env``, with ``order`` and numbers from 1 on.
 
-    def __init__(self, order: WorkerOrder, count: int, env: Mapping[str, str]) -> None:
+    ``close_sockets`` closes the listening sockets of this process: clients would wait in their queue until the end of a
+    stop, and then be reset.
+    """
+
+    def __init__(
+        self, order: WorkerOrder, count: int, env: Mapping[str, str], close_sockets: Callable[[], None]
+    ) -> None:
         self._order, self._count, self._env = order, count, env
+        self._close_sockets = close_sockets
         self._workers: list[SupervisedProcess] = []
         self._is_exchange_requested = False  # no lock or queue: a signal handler writes it
         self._stopping = threading.Event()
@@ -151,6 +163,7 @@ class Supervisor:
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
+        self._close_sockets()
         for worker in self._workers:
             worker.ask_to_end()
         until = time.monotonic() + _END_SECONDS
@@ -190,9 +203,12 @@ class Supervisor:
 
 
 @contextmanager
-def run_workers(order: WorkerOrder, count: int, env: Mapping[str, str]) -> Iterator[Supervisor]:
-    """Serve with ``count`` worker processes for the duration of the block. Raises ``WorkerFailedError``."""
-    supervisor = Supervisor(order, count, env)
+def run_workers(
+    order: WorkerOrder, count: int, env: Mapping[str, str], close_sockets: Callable[[], None]
+) -> Iterator[Supervisor]:
+    """Serve with ``count`` worker processes for the duration of the block; parameters as of ``Supervisor``. Raises
+    ``WorkerFailedError``."""
+    supervisor = Supervisor(order, count, env, close_sockets)
     try:
         supervisor.start()
         yield supervisor

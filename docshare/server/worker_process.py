@@ -13,9 +13,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from docshare.server.config import Config, load_config
+from docshare.server.config import Config, ConfigError, load_config
 from docshare.server.http import faults
-from docshare.server.logs import configure_logging
+from docshare.server.logs import LOGGER, configure_logging
 from docshare.server.serve import BoundPort, allow_local_webhooks, serve_instance
 from docshare.server.store.instance import join_instance
 from docshare.server.store.migrations import migrate
@@ -31,7 +31,12 @@ def main() -> int:
     os.set_blocking(wake_writer, False)
     signal.set_wakeup_fd(wake_writer)
     signal.signal(signal.SIGTERM, lambda number, frame: None)
-    config = _load_config(order)
+    try:
+        config = _load_config(order)
+    except ConfigError as error:  # after SIGHUP: its parent started with other settings
+        configure_logging(order.log, access=order.access)
+        LOGGER.error("a worker process cannot start", extra={"worker": order.number, "reason": str(error)})
+        return 2
     configure_logging(order.log, access=order.access, process_name=config.process_name)
     port = BoundPort([socket.socket(fileno=descriptor) for descriptor in order.descriptors])
     try:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.api.raw_client import RawClient, open_listener
-from tests.support.cast import World
-from tests.support.design_tool import DesignTool, open_design_tool
-from tests.support.import_source import ImportSource, http_response, make_certificate, open_source
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.design_tool import DesignTool, open_design_tool
+from tests.support.outside.import_source import ImportSource, http_response, make_certificate, open_source
+from tests.support.people.cast import World
 
 
 @pytest.fixture(scope="session")

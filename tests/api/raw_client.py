@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.cast import World
-from tests.support.in_process_server import serve_world
+from tests.support.people.cast import World
+from tests.support.servers.in_process_server import serve_world
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.support.cast import World
-from tests.support.rows import update_file_row
+from tests.support.engines.rows import update_file_row
+from tests.support.people.cast import World
 
 MB = 1024 * 1024
 

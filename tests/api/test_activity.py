@@ -9,10 +9,10 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.workers import jobs
 from tests.api.route_table import UNKNOWN_UUID
-from tests.support.cast import World
-from tests.support.database import record_statements, sqlite_only
-from tests.support.queued_deliveries import list_activity
-from tests.support.rows import count_rows, set_next_id, update_file_row
+from tests.support.engines.database import record_statements, sqlite_only
+from tests.support.engines.rows import count_rows, set_next_id, update_file_row
+from tests.support.outside.queued_deliveries import list_activity
+from tests.support.people.cast import World
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1

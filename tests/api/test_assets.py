@@ -17,13 +17,13 @@ from docshare.server.services.files.sealed_blobs import open_blob
 from docshare.server.services.operations import sweeps
 from tests.api.raw_client import RawClient, build_head
 from tests.api.route_table import UNKNOWN_UUID
-from tests.support.cast import Person, World
-from tests.support.database import ON_POSTGRESQL, sqlite_only
-from tests.support.images import make_mp3_frame, make_picture
-from tests.support.instance_backup import Operator
+from tests.support.documents.images import make_mp3_frame, make_picture
+from tests.support.engines.database import ON_POSTGRESQL, sqlite_only
+from tests.support.engines.rows import count_rows, update_file_row
+from tests.support.engines.stored_bytes import assert_reported_as_damaged, flip_last_bit
+from tests.support.people.cast import Person, World
 from tests.support.polling import wait_until
-from tests.support.rows import count_rows, update_file_row
-from tests.support.stored_bytes import assert_reported_as_damaged, flip_last_bit
+from tests.support.servers.instance_backup import Operator
 
 MB = 1024 * 1024
 SOUND = make_mp3_frame(1) * 4

@@ -12,8 +12,7 @@ from werkzeug.test import TestResponse
 
 from docshare.server.pdf.engine import PdfEngine
 from tests.api.test_assets import upload_asset
-from tests.support.cast import World
-from tests.support.images import (
+from tests.support.documents.images import (
     encode_image,
     make_animation,
     make_id3_tag,
@@ -23,6 +22,7 @@ from tests.support.images import (
     make_rotated_picture,
     pixel_bomb,
 )
+from tests.support.people.cast import World
 
 RED, BLUE = (220, 20, 30), (20, 30, 220)
 CANARY = b"EXIF-CANARY"

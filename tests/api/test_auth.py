@@ -6,7 +6,7 @@ from docshare.contract.plans import Plan
 from docshare.contract.scopes import LANES, SCOPES, Lane
 from docshare.server.services.accounts import accounts
 from tests.api.route_table import GUARDED_ROUTES, PUBLIC_ROUTES, fill_path
-from tests.support.cast import INVALID_TOKEN, NO_CREDENTIAL, Person, World
+from tests.support.people.cast import INVALID_TOKEN, NO_CREDENTIAL, Person, World
 
 
 def limit_scopes(monkeypatch: pytest.MonkeyPatch, *scopes: str) -> None:

@@ -12,9 +12,9 @@ from docshare.contract.problems import Problem
 from docshare.contract.wire import format_instant
 from docshare.server.services.accounts import accounts
 from docshare.server.services.accounts.callers import authenticate, digest, recheck_caller
-from tests.support.anonymous_files import share_anonymously
-from tests.support.cast import World
-from tests.support.oauth_app import make_app
+from tests.support.outside.oauth_app import make_app
+from tests.support.people.anonymous_files import share_anonymously
+from tests.support.people.cast import World
 
 HOUR_MS = 3_600_000
 

@@ -15,15 +15,15 @@ from docshare.contract.scopes import SCOPES
 from docshare.server.services.accounts import callers
 from docshare.server.services.files import claim
 from tests.api.route_table import ALL_ROUTES, UNKNOWN_UUID
-from tests.support.anonymous_files import AnonymousFile, share_anonymously
-from tests.support.cast import World
-from tests.support.design_tool import IMPORT, STATUS, DesignTool, open_design_tool
-from tests.support.images import make_picture
-from tests.support.import_source import NAME
-from tests.support.oauth_app import make_app
-from tests.support.owner import sign_in_browser
-from tests.support.pdfs import simple_pdf
-from tests.support.webhooks import URL, create_webhook
+from tests.support.documents.images import make_picture
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.design_tool import IMPORT, STATUS, DesignTool, open_design_tool
+from tests.support.outside.import_source import NAME
+from tests.support.outside.oauth_app import make_app
+from tests.support.owner.browser import sign_in_browser
+from tests.support.people.anonymous_files import AnonymousFile, share_anonymously
+from tests.support.people.cast import World
+from tests.support.people.webhooks import URL, create_webhook
 
 COLUMNS = """
   nothing basic   unknown key     all     most    one     refresh manage  expired claimed claim   design  cookie  page

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.api.route_table import ALL_ROUTES
-from tests.support.cast import World
+from tests.support.people.cast import World
 
 METHODS = {"get", "post", "put", "delete"}
 FEED_OPERATIONS = {

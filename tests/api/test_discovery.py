@@ -8,7 +8,7 @@ import yaml
 
 from docshare.server.api import discovery
 from tests.api.route_table import ALL_ROUTES, DESIGN_ONLY, PUBLIC_ROUTES, fill_path
-from tests.support.cast import World
+from tests.support.people.cast import World
 
 SUCCESS = {
     ("POST", "/api/v1/files/{uuid}/variants"): "201",

@@ -1,6 +1,5 @@
 """The nine kinds of events: when each is sent, and exactly which keys it has."""
 
-import io
 import json
 import re
 from collections.abc import Callable
@@ -11,15 +10,20 @@ import pytest
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files import burn
-from tests.support.cast import World
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient
-from tests.support.gate_client import GateClient
-from tests.support.known_readers import insert_invite
-from tests.support.owner import get_readership, put_settings, sign_in_browser
-from tests.support.pdfs import simple_pdf
-from tests.support.queued_deliveries import create_webhook_for, delivery_bodies, delivery_envelopes, list_activity
-from tests.support.reader import FakeReader, end_all_sessions
-from tests.support.rows import count_rows, update_file_row
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.rows import count_rows, update_file_row
+from tests.support.outside.queued_deliveries import (
+    create_webhook_for,
+    delivery_bodies,
+    delivery_envelopes,
+    list_activity,
+)
+from tests.support.owner.browser import get_readership, put_settings, sign_in_browser
+from tests.support.people.cast import World
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient
+from tests.support.people.gate_client import GateClient
+from tests.support.people.known_readers import insert_invite
+from tests.support.people.reader import FakeReader, end_all_sessions
 
 LABEL = "Ada & Söhne"
 FORM = [
@@ -86,8 +90,7 @@ def burn_file(world: World, made: dict[str, Any], name: str) -> None:
 
 
 def replace_document(world: World, made: dict[str, Any], name: str) -> None:
-    body = {"file": (io.BytesIO(simple_pdf(pages=4)), "Q4.pdf")}
-    assert world.pia.post(f"/api/v1/files/{made['uuid']}/content", data=body).status_code == 200
+    world.pia.replace(made["uuid"], simple_pdf(pages=4), "Q4.pdf")
 
 
 def open_invite(world: World, made: dict[str, Any], name: str) -> None:

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.api.route_table import UNKNOWN_UUID
-from tests.support.cast import World
-from tests.support.rows import (
+from tests.support.engines.rows import (
     count_rows,
     insert_download,
     insert_gate_response,
@@ -12,6 +11,7 @@ from tests.support.rows import (
     set_next_id,
     update_file_row,
 )
+from tests.support.people.cast import World
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1

@@ -11,23 +11,19 @@ from werkzeug.test import TestResponse
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from tests.api.route_table import UNKNOWN_UUID
-from tests.support.anonymous_files import share_anonymously
-from tests.support.cast import Person, World
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient
-from tests.support.known_readers import insert_invite
-from tests.support.owner import put_settings
-from tests.support.rows import update_file_row
+from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
+from tests.support.people.anonymous_files import share_anonymously
+from tests.support.people.cast import Person, World
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, RECT, FeedbackClient
+from tests.support.people.known_readers import insert_invite
 
 ROUTES = ("page-marks", "annotations", "feedback")
 CSV_ROUTES = ("page-marks", "annotations")
 NOW = "2026-09-21T14:13:20.000Z"
 
 
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    made = world.pia.upload()
-    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
-    return made
+pytestmark = pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS)
 
 
 def get_feedback(who: Person, made: dict[str, Any] | str, what: str, query: str = "") -> TestResponse:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.api.route_table import ROUTES, fill_path
-from tests.support.cast import World
+from tests.support.people.cast import World
 
 HUGE = "9" * 5000
 HOSTILE_NAMES = [

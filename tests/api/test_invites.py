@@ -10,9 +10,9 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import mail
 from tests.api.route_table import UNKNOWN_UUID
-from tests.support.cast import Person, World
-from tests.support.reader import FakeReader, list_view_rows
-from tests.support.rows import update_file_row
+from tests.support.engines.rows import update_file_row
+from tests.support.people.cast import Person, World
+from tests.support.people.reader import FakeReader, list_view_rows
 
 
 def build_invites_path(made: dict[str, Any]) -> str:

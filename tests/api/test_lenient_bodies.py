@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.cast import World
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.people.cast import World
 
 CTA = {"label": "Talk to us", "url": "https://example.com/talk"}
 

@@ -11,7 +11,7 @@ from werkzeug.test import TestResponse
 from docshare.server.api import auth
 from docshare.server.http import views
 from tests.api.route_table import UNKNOWN_UUID
-from tests.support.cast import World
+from tests.support.people.cast import World
 
 MEMBERS = {"type", "title", "status", "code", "detail", "hint"}
 

@@ -11,7 +11,7 @@ from werkzeug.test import TestResponse
 
 from docshare.server.services.accounts import accounts
 from tests.api.route_table import UNKNOWN_UUID
-from tests.support.cast import Person, World
+from tests.support.people.cast import Person, World
 
 HEADERS = ("RateLimit", "RateLimit-Policy", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 Make = Callable[..., World]

@@ -10,9 +10,9 @@ from werkzeug.test import TestResponse
 from docshare.contract.scopes import BEARER, OPERATIONS
 from docshare.contract.wire import format_instant
 from docshare.server.services.accounts import keys
-from tests.support.cast import World
-from tests.support.oauth_app import make_app
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.oauth_app import make_app
+from tests.support.people.cast import World
 
 UNKNOWN = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 ALL_SCOPES = ["files:read", "files:write", "readership:read", "webhooks:manage", "profile"]

@@ -21,7 +21,7 @@ from tests.support.fuzzing.instance import FuzzInstance, open_fuzz_instance
 from tests.support.fuzzing.run import run_schemathesis
 
 if TYPE_CHECKING:
-    from tests.support.cast import World
+    from tests.support.people.cast import World
 
 OPTIONS_BY_PLAN = {
     "free": ["--mode", "positive", "--max-examples", "1"],
@@ -32,7 +32,7 @@ OPTIONS_BY_PLAN = {
 
 @pytest.fixture(scope="module")
 def fuzz_instance(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine, cert: Path) -> Iterator[FuzzInstance]:
-    from tests.support.cast import close_world, make_runtime, make_world
+    from tests.support.people.cast import close_world, make_runtime, make_world
 
     made: list[World] = []
 

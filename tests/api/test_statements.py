@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.support.cast import World
-from tests.support.database import ON_POSTGRESQL, record_all, record_statements, sqlite_only
-from tests.support.rows import insert_gate_response, insert_view
+from tests.support.engines.database import ON_POSTGRESQL, record_all, record_statements, sqlite_only
+from tests.support.engines.rows import insert_gate_response, insert_view
+from tests.support.people.cast import World
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ from docshare.server.store.database import Store
 from docshare.server.store.migrations import migrate
 from tests.benchmarks.comparison import SMALLEST, compare_in_turns, read_amount
 from tests.support.clock import START
-from tests.support.pdfs import simple_pdf
-from tests.support.reader import DESKTOP
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.people.reader import DESKTOP
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 BACKUPS = 1 if SMALLEST else 10
 THREADS = 8
@@ -194,7 +194,7 @@ def _find_problems(folder: Path, number: int, expected: AcknowledgedWrites, env:
 def _count_beacons(data: Path) -> int:
     """Return the number of stored beacons; the server silently drops those that it cannot store."""
     with reading.open_database(data / "docshare.db") as database:
-        return reading.query_number(database, "SELECT COUNT(*) FROM beacons")
+        return database.count_rows("beacons")
 
 
 def measure_speed(folder: Path) -> bool:

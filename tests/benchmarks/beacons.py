@@ -26,7 +26,7 @@ from docshare.server.store.database import Store
 from docshare.server.store.migrations import migrate
 from tests.benchmarks.comparison import SMALLEST, compare_in_turns
 from tests.support.clock import FakeClock
-from tests.support.reader import DESKTOP
+from tests.support.people.reader import DESKTOP
 
 READERS = 40
 BEACONS = 60  # of each reader in one measurement: two and a half minutes of reading

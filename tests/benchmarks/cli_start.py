@@ -17,7 +17,7 @@ import threading
 from pathlib import Path
 
 from tests.benchmarks.comparison import SMALLEST, read_amount
-from tests.support.fake_api import UUID, fake_api
+from tests.support.outside.fake_api import UUID, fake_api
 
 TOKEN = "ds_live_" + "b" * 32
 FILES = [

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from docshare.contract.plans import MB
 from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 from tests.benchmarks.upload_server import read_peak_megabytes, start_target_process
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.servers.server_process import ServerProcess, run_server
 from tests.torture.largest_upload import send_file
 from tests.torture.proxies import write_document
 

@@ -20,8 +20,8 @@ import requests
 from tests.benchmarks.comparison import SMALLEST, format_verdict
 from tests.benchmarks.servers import Request, count_responses
 from tests.benchmarks.two_workers import build_user_request, make_beacons
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.server_process import ServerProcess, run_server
 
 TARGET = 0.98
 PAIRS, ROUNDS = 6, 3

@@ -16,8 +16,8 @@ from typing import Any
 import yaml
 
 import docshare
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.server_process import ServerProcess, run_server
 
 DESCRIPTION = Path(docshare.__file__).with_name("server") / "api" / "openapi.yaml"
 PACKAGE = "docshare_generated"

@@ -19,10 +19,10 @@ from typing import IO
 from playwright.sync_api import sync_playwright
 
 from tests.benchmarks.comparison import SMALLEST, check_bound
-from tests.support.browser import Visitor, desktop_options, launch, read_to_page_three
+from tests.support.browsers.browser import Visitor, desktop_options, launch, read_to_page_three
+from tests.support.documents.pdfs import simple_pdf
 from tests.support.package import build_package, run_outside
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import make_env
+from tests.support.servers.server_process import make_env
 
 
 def install(wheel: Path, folder: Path) -> float:

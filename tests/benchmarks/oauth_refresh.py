@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import requests
 
 from tests.benchmarks.comparison import read_amount
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 AT_ONCE = 20
 CLIENT = "docshare-cli"

@@ -27,7 +27,7 @@ from docshare.server.pdf.pages import PageStore
 from docshare.server.store.segments import encrypt_bytes
 from docshare.server.store.stored_bytes import StoredBytes
 from tests.benchmarks.comparison import check_bound, compare_in_turns
-from tests.support import pdfs
+from tests.support.documents import pdfs
 from tests.support.polling import wait_until
 
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(256 << 20)}

@@ -14,7 +14,7 @@ from flask import Flask, Response, send_file
 
 from tests.benchmarks.comparison import compare_in_turns, read_amount
 from tests.benchmarks.servers import measure_rate, serve_app, serve_product, start_process
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
 
 TARGET = 0.7
 ROUNDS = 15

@@ -17,10 +17,10 @@ from docshare.server.rules import guess_limits
 from docshare.server.services.accounts import passwords
 from docshare.server.services.links.guessing import AttemptLimits
 from tests.benchmarks.comparison import check_bound, read_amount
-from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import FakeClock
-from tests.support.owner import sign_in_browser
-from tests.support.owner_forms import submit_form
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import submit_form
+from tests.support.people.cast import World, make_runtime, make_world
 
 EMAILS = ("pia@example.com", "fay@example.com", "nobody@example.com")
 

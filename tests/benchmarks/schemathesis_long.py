@@ -14,11 +14,11 @@ from typing import Any
 
 from docshare.server.pdf.engine import PdfEngine
 from tests.benchmarks.comparison import read_amount
-from tests.support.cast import World, close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
 from tests.support.fuzzing.instance import PLANS, open_fuzz_instance
 from tests.support.fuzzing.run import run_schemathesis
-from tests.support.import_source import make_certificate
+from tests.support.outside.import_source import make_certificate
+from tests.support.people.cast import World, close_world, make_runtime, make_world
 
 MINUTES = 12.0
 _GENERATED = re.compile(r"(\d+) generated")

@@ -15,7 +15,7 @@ import requests
 
 from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 from tests.benchmarks.servers import serve_product, start_process
-from tests.support.pdfs import many_pages_pdf
+from tests.support.documents.pdfs import many_pages_pdf
 
 FIRST_TARGET = 300.0  # milliseconds
 AGAIN_TARGET = 50.0

@@ -26,11 +26,11 @@ from playwright.sync_api import Browser, FloatRect, Page, Playwright, sync_playw
 
 from tests.benchmarks.comparison import SMALLEST, check_bound, format_verdict
 from tests.benchmarks.viewer import upload
-from tests.support.browser import PHONE, Visitor, launch, visitor
-from tests.support.pdfjs_page import fetch_pdfjs, serve_pdfjs
-from tests.support.pdfs import A4
-from tests.support.server_process import run_server
-from tests.support.sharp_document import make_sharp_document
+from tests.support.browsers.browser import PHONE, Visitor, launch, visitor
+from tests.support.browsers.pdfjs_page import fetch_pdfjs, serve_pdfjs
+from tests.support.documents.pdfs import A4
+from tests.support.documents.sharp_document import make_sharp_document
+from tests.support.servers.server_process import run_server
 
 TARGET = 0.95
 SOONEST = 2_000  # milliseconds

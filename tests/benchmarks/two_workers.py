@@ -17,10 +17,10 @@ import requests
 
 from tests.benchmarks.comparison import compare_in_turns, read_amount
 from tests.benchmarks.servers import CONNECTIONS, measure_rate
-from tests.support.pdfs import simple_pdf
-from tests.support.postgresql import drop_store, make_store
-from tests.support.reader import DESKTOP
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.people.reader import DESKTOP
+from tests.support.servers.server_process import ServerProcess, run_server
 
 JSON_TARGET, BEACON_TARGET, DATABASE_TARGET = 1.7, 1.6, 0.5
 ROUNDS = 5

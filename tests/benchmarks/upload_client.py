@@ -17,7 +17,7 @@ from pathlib import Path
 from docshare.client import Client
 from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 from tests.support.memory import measure_peak_megabytes
-from tests.support.upload_sink import upload_sink
+from tests.support.servers.upload_sink import upload_sink
 
 SIZE = 500 * 1024 * 1024
 TOKEN = "ds_live_" + "b" * 32

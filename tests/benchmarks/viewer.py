@@ -22,10 +22,10 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.benchmarks.comparison import SMALLEST, check_bound, compare_in_turns, read_amount
-from tests.support.browser import PHONE, Visitor, launch, visitor
-from tests.support.pdfjs_page import fetch_pdfjs, serve_pdfjs
-from tests.support.pdfs import A4, PdfWriter, Sheet, lines_content, sheets_pdf
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.browsers.browser import PHONE, Visitor, launch, visitor
+from tests.support.browsers.pdfjs_page import fetch_pdfjs, serve_pdfjs
+from tests.support.documents.pdfs import A4, PdfWriter, Sheet, lines_content, sheets_pdf
+from tests.support.servers.server_process import ServerProcess, run_server
 
 ROUNDS = read_amount(5, 1)
 PAGES = 3 if SMALLEST else 60

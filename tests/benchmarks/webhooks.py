@@ -32,8 +32,8 @@ from docshare.server.services.webhooks import webhooks
 from docshare.server.store.instance import open_instance
 from docshare.server.workers.dispatcher import MAX_SENDERS, Dispatcher
 from tests.support.clock import FakeClock
-from tests.support.import_source import Script, hold_connection
-from tests.support.receivers import (
+from tests.support.outside.import_source import Script, hold_connection
+from tests.support.outside.receivers import (
     FAILING_SCRIPTS,
     LOOPBACK_NETWORKS,
     OK,

@@ -7,9 +7,9 @@ import pytest
 import requests
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-from tests.support.browser import ENGINE, Visitor, desktop_options, launch, next_address_header
-from tests.support.paged_viewer import PublishInMode, make_publisher
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.browsers.browser import ENGINE, Visitor, desktop_options, launch, next_address_header
+from tests.support.browsers.paged_viewer import PublishInMode, make_publisher
+from tests.support.servers.server_process import ServerProcess, run_server
 
 ShareDocument = Callable[..., str]
 

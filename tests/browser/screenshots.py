@@ -21,9 +21,9 @@ from tests.browser.every_page.looks import LOOKS, WINDOWS, Onlooker, open_window
 from tests.browser.every_page.owner_states import OWNER_STATES
 from tests.browser.every_page.reader_states import READER_STATES
 from tests.browser.every_page.states import State
-from tests.support.browser import ENGINE, launch
-from tests.support.contact_sheets import write_sheets
-from tests.support.stage import ARABIC, CHINESE, LATIN, Words, open_stage
+from tests.support.browsers.browser import ENGINE, launch
+from tests.support.browsers.contact_sheets import write_sheets
+from tests.support.browsers.stage import ARABIC, CHINESE, LATIN, Words, open_stage
 
 STATES: Mapping[str, State] = READER_STATES | OWNER_STATES
 LANGUAGES: dict[str, tuple[Words, Sequence[str], Sequence[str]]] = {

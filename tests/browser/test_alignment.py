@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, FloatRect, Locator
 from tests.browser.every_page.looks import Onlooker, open_window
 from tests.browser.every_page.owner_states import OWNER_STATES
 from tests.browser.every_page.states import unfold
-from tests.support.stage import open_stage
+from tests.support.browsers.stage import open_stage
 
 _LIST_MISALIGNED_BOXES = """() => {
   const isShown = (box) => box.getBoundingClientRect().width > 2 && box.checkVisibility({ visibilityProperty: true });

@@ -10,10 +10,10 @@ import requests
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ShareDocument
-from tests.support.browser import Visitor, wait_for_count, wait_for_page
-from tests.support.outlines import add_outline
-from tests.support.pdfs import A4, simple_pdf
-from tests.support.server_process import ServerProcess
+from tests.support.browsers.browser import Visitor, wait_for_count, wait_for_page
+from tests.support.documents.outlines import add_outline
+from tests.support.documents.pdfs import A4, simple_pdf
+from tests.support.servers.server_process import ServerProcess
 
 TEXTS = ["The first page", "A needle in the hay", "The third page", "Another needle"]
 BAR = """

@@ -9,19 +9,19 @@ from playwright.sync_api import Browser, Page
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import invitations
 from tests.browser.conftest import ShareDocument
-from tests.support.axe import find_violations
-from tests.support.browser import visitor
-from tests.support.cast import Person, World
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
-from tests.support.feedback_document import FeedbackDocument
-from tests.support.in_process_server import serve_world
-from tests.support.oauth_app import make_app
-from tests.support.owner import sign_in_browser
-from tests.support.pdfs import A4, simple_pdf
-from tests.support.reader import FakeReader, end_all_sessions
-from tests.support.rows import update_file_row
-from tests.support.server_process import ServerProcess
-from tests.support.styled_document import StyledDocument
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.browser import visitor
+from tests.support.browsers.styled_document import StyledDocument
+from tests.support.documents.pdfs import A4, simple_pdf
+from tests.support.engines.rows import update_file_row
+from tests.support.outside.oauth_app import make_app
+from tests.support.owner.browser import sign_in_browser
+from tests.support.people.cast import Person, World
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
+from tests.support.people.feedback_document import FeedbackDocument
+from tests.support.people.reader import FakeReader, end_all_sessions
+from tests.support.servers.in_process_server import serve_world
+from tests.support.servers.server_process import ServerProcess
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 DARK = {"color_scheme": "dark"}

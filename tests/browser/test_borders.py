@@ -13,7 +13,7 @@ from tests.browser.every_page.looks import LOOKS, open_window
 from tests.browser.every_page.owner_states import list_pages
 from tests.browser.every_page.reader_states import GATE_STATES, VIEWER_STATES
 from tests.browser.every_page.states import unfold
-from tests.support.stage import open_stage
+from tests.support.browsers.stage import open_stage
 
 FIELDS = (
     "input:not([type=checkbox], [type=radio], [type=range], [type=color], [type=submit], [type=file]), "

@@ -10,10 +10,10 @@ import requests
 from playwright.sync_api import Browser
 
 from tests.browser.conftest import ShareDocument
-from tests.support.browser import Visitor, visitor
-from tests.support.framing_page import serve_framing_page
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, make_env, run_docshare
+from tests.support.browsers.browser import Visitor, visitor
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.framing_page import serve_framing_page
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare
 
 OWNER_PATHS = ["/login", "/files", "/trash", "/webhooks", "/account", "/dashboard", "/"]
 CONSENT = "/oauth/authorize?" + urlencode(

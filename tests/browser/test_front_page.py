@@ -8,10 +8,10 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.support.axe import find_violations
-from tests.support.browser import PHONE, visitor
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.browser import PHONE, visitor
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.server_process import ServerProcess, run_server
 
 _DROP = """([name, bytes]) => {
   const data = new DataTransfer();

@@ -10,11 +10,11 @@ import requests
 from playwright.sync_api import Browser, Frame, Page, expect
 
 from tests.browser.conftest import ShareDocument
-from tests.support.axe import find_violations
-from tests.support.browser import Visitor, visitor
-from tests.support.framing_page import find_frame, serve_framing_page
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.browser import Visitor, visitor
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.framing_page import find_frame, serve_framing_page
+from tests.support.servers.server_process import ServerProcess
 
 FORM = [
     {"key": "who", "label": "Your name", "type": "text", "required": True},

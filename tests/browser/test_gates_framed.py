@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Frame, expect
 
-from tests.support.browser import Visitor, desktop_options, save_screenshot
-from tests.support.cast import World
-from tests.support.framing_page import find_frame, serve_framing_page
-from tests.support.in_process_server import serve_world
-from tests.support.owner import put_settings
-from tests.support.pdfs import simple_pdf
+from tests.support.browsers.browser import Visitor, desktop_options, save_screenshot
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.framing_page import find_frame, serve_framing_page
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import World
 from tests.support.ports import find_free_port
-from tests.support.tls import make_tls_context, terminate_tls
+from tests.support.servers.in_process_server import serve_world
+from tests.support.servers.tls import make_tls_context, terminate_tls
 
 BLOCKED = "Your browser blocks cookies inside this page, so the document cannot open here."
 HOST, ELSEWHERE = "docs.localhost", "blog.localhost"  # two sites: no public suffix has them

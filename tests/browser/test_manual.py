@@ -6,11 +6,11 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from docshare.manual import load_site
-from tests.support.axe import find_violations
-from tests.support.browser import visitor
-from tests.support.cast import World
-from tests.support.in_process_server import serve_world
-from tests.support.owner import sign_in_browser
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.browser import visitor
+from tests.support.owner.browser import sign_in_browser
+from tests.support.people.cast import World
+from tests.support.servers.in_process_server import serve_world
 
 WINDOWS = [{}, {"viewport": {"width": 390, "height": 844}}, {"color_scheme": "dark"}]
 PAGES = ["topics/config.html", "commands/docshare-serve.html", "api/files.settings.html"]

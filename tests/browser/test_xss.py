@@ -15,20 +15,20 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, expect
 
 from docshare.server.pdf.engine import PdfEngine
-from tests.support.browser import DESKTOP, visitor
-from tests.support.cast import World, make_runtime, make_world
-from tests.support.fake_api import FakeTime
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
-from tests.support.feedback_document import FeedbackDocument
-from tests.support.in_process_server import RunningClock, serve_world
-from tests.support.owner import sign_in_browser
-from tests.support.payloads import MARKUP_PAYLOADS, XSS
-from tests.support.poisoned_file import PAYLOAD_BATCHES, READER, STORABLE_PAYLOADS, PoisonedFile
-from tests.support.reader import FakeReader, end_all_sessions
-from tests.support.server_process import ServerProcess
+from tests.support.browsers.browser import DESKTOP, visitor
+from tests.support.browsers.poisoned_file import PAYLOAD_BATCHES, READER, STORABLE_PAYLOADS, PoisonedFile
+from tests.support.browsers.styled_document import StyledDocument
+from tests.support.browsers.tripwire import Tripwire
+from tests.support.outside.fake_api import FakeTime
+from tests.support.outside.payloads import MARKUP_PAYLOADS, XSS
+from tests.support.owner.browser import sign_in_browser
+from tests.support.people.cast import World, make_runtime, make_world
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
+from tests.support.people.feedback_document import FeedbackDocument
+from tests.support.people.reader import FakeReader, end_all_sessions
+from tests.support.servers.in_process_server import RunningClock, serve_world
+from tests.support.servers.server_process import ServerProcess
 from tests.support.shell import Shell
-from tests.support.styled_document import StyledDocument
-from tests.support.tripwire import Tripwire
 
 FRAME = ["src", "title", "width", "height", "allow", "loading"]
 MODES = ("standard", "flipbook", "swipe", "magazine")

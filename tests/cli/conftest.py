@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.commands.fake_uploads import PDF, FakeUploads
-from tests.support.fake_api import FakeApi, FakeTime, fake_api
+from tests.cli.commands.fakes.uploads import PDF, FakeUploads
+from tests.support.outside.fake_api import FakeApi, FakeTime, fake_api
 from tests.support.shell import Shell
 
 if TYPE_CHECKING:
-    from tests.support.cast import Person, World
+    from tests.support.people.cast import Person, World
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def deck(tmp_path: Path) -> Path:
 @pytest.fixture
 def server_url(world: World) -> Iterator[str]:
     """Yield the address of a real server with the cast of ``world``."""
-    from tests.support.in_process_server import serve_world
+    from tests.support.servers.in_process_server import serve_world
 
     with serve_world(world) as url:
         yield url

@@ -17,10 +17,10 @@ from docshare import __version__
 from docshare.cli import topics
 from docshare.contract.plans import MB, PLAN_LIMITS
 from docshare.server.config import OPTIONS
-from tests.support.import_source import make_certificate
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.import_source import make_certificate
 from tests.support.repository import ROOT
-from tests.support.server_process import run_server
+from tests.support.servers.server_process import run_server
 from tests.support.shell import Shell
 
 _KNOWN = {f"DOCSHARE_{key.upper()}" for key in OPTIONS} | {

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from docshare.client import Client
-from tests.support.fake_api import FakeApi, FakeTime, fake_api
+from tests.support.outside.fake_api import FakeApi, FakeTime, fake_api
 
 TOKEN = "ds_live_" + "k" * 32
 

@@ -9,7 +9,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import ConnectionLost
-from tests.support.fake_api import UUID, FakeApi, FakeResponse
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse
 
 ASSET = {"assetId": UUID.format(5), "kind": "logo", "mimeType": "image/png", "size": 4}
 PATH = "/files/aB3dE5fG7hJ9/assets"

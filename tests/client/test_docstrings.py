@@ -17,9 +17,9 @@ import docshare.client
 from docshare import Client
 from docshare.client.http.clock import Clock
 from docshare.contract.signing import sign
-from tests.support.images import make_picture
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.documents.images import make_picture
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.server_process import ServerProcess, run_server
 
 NOUNS = sorted(name for name, value in vars(Client).items() if name[0] != "_" and hasattr(value, "attrname"))
 EXAMPLE = re.compile(r"Example::\n\n((?:    .*\n|\n)+)")

@@ -9,7 +9,7 @@ from docshare.client import Client
 from docshare.client.errors import LocalFileError, TransportError
 from docshare.client.http.sources import Document
 from docshare.contract.problems import Problem
-from tests.support.fake_api import FakeApi, FakeResponse
+from tests.support.outside.fake_api import FakeApi, FakeResponse
 
 CONTENT = b"%PDF-1.7 " + bytes(range(256)) * 40
 RESULT = {"uuid": "9f8b7c6d-0001-4000-8000-000000000001", "shareUrl": "https://d.example/x", "message": "ok"}

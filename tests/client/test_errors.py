@@ -10,7 +10,7 @@ from docshare.client import errors
 from docshare.client.oauth import IssuedTokens
 from docshare.client.options import Exchange
 from docshare.contract.signing import sign
-from tests.support.fake_api import FakeApi, problem
+from tests.support.outside.fake_api import FakeApi, problem
 
 CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)]
 

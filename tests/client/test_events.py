@@ -6,7 +6,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import NotAnApi, Refused
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem, row
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem, row
 
 
 def row_ids(rows: object) -> list[int]:

@@ -11,8 +11,8 @@ import pytest
 
 from docshare import Client
 from docshare.contract.signing import sign
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.server_process import ServerProcess, run_server
 from tests.test_architecture import ROOT
 
 FOLDER = Path(__file__).parent / "examples"

@@ -11,7 +11,7 @@ import pytest
 from docshare.client import Client
 from docshare.client.errors import ConnectionLost, Refused, UnknownOutcome
 from docshare.contract.wire import format_instant
-from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, problem
+from tests.support.outside.fake_api import BASE, UUID, FakeApi, FakeResponse, problem
 
 ID = UUID.format(1)
 PDF = b"%PDF-1.7 second"

@@ -9,7 +9,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import NotConnected, Refused, UnknownOutcome
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 
 URL = "https://designs.example/q3.pdf"
 RESULT = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7h01", "shareUrl": "https://d.example/aB3dE5fG7h01"}

@@ -8,7 +8,7 @@ import pytest
 from docshare.client import Client
 from docshare.client.errors import BadAddress
 from docshare.contract.problems import Problem
-from tests.support.fake_api import FakeApi
+from tests.support.outside.fake_api import FakeApi
 
 UUID = "9f8b7c6d-0001-4000-8000-000000000001"
 FILES = [{"uuid": UUID, "shortId": "aB3dE5fG7hJ9", "slug": "handbook", "shareUrl": "https://d.example/handbook"}]

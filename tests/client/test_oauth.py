@@ -8,7 +8,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import NotAnApi
-from tests.support.fake_api import FakeApi
+from tests.support.outside.fake_api import FakeApi
 
 METADATA = "/.well-known/oauth-authorization-server"
 ELSEWHERE = "https://honest.example"

@@ -9,7 +9,7 @@ import pytest
 from docshare.client import Client
 from docshare.client.errors import NotAnApi, Refused
 from docshare.contract.problems import Problem
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, RecordedRequest, problem
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, RecordedRequest, problem
 
 FILE = "aB3dE5fG7hJ9"
 PATH = f"/files/{FILE}"

@@ -15,7 +15,7 @@ import pytest
 
 from docshare import Client
 from docshare.client.errors import ConnectionLost, MissingCredential, Refused
-from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, RecordedRequest, problem
+from tests.support.outside.fake_api import FakeApi, FakeResponse, FakeTime, RecordedRequest, problem
 
 METADATA = "/.well-known/oauth-authorization-server"
 HOUR_MS = 3_600_000

@@ -9,7 +9,7 @@ import pytest
 from docshare.client import Client
 from docshare.client.errors import Refused
 from docshare.contract.problems import Problem
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, problem
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, problem
 
 ID = UUID.format(1)
 PATH = f"/files/{ID}/settings"

@@ -8,7 +8,7 @@ import pytest
 from docshare.client import Client
 from docshare.client.errors import WaitTimedOut
 from docshare.contract.problems import Problem
-from tests.support.fake_api import FakeApi, FakeTime
+from tests.support.outside.fake_api import FakeApi, FakeTime
 
 UUID = "9f8b7c6d-0001-4000-8000-000000000001"
 
@@ -84,7 +84,7 @@ def test_a_session_is_awaited(
 
 
 def test_options_of_single_calls_do_not_change_the_client(api: FakeApi, client: Client, time: FakeTime) -> None:
-    from tests.support.fake_api import problem
+    from tests.support.outside.fake_api import problem
 
     unavailable = problem(503, "unavailable")
     api.on("GET", "/user", unavailable, unavailable, {"tier": "pro"})

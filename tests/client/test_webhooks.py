@@ -13,7 +13,7 @@ from docshare.client import Client
 from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, UnknownOutcome
 from docshare.contract.problems import Problem
 from docshare.contract.wire import format_instant
-from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.outside.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 
 URL = "https://hooks.example.com/d"
 SECRET = "whsec_" + "5" * 64

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server_process import make_env
+from tests.support.servers.server_process import make_env
 
 
 @pytest.fixture

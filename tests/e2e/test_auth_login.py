@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.server_process import COMMAND, ServerProcess, make_env, run_docshare, run_server
+from tests.support.servers.server_process import COMMAND, ServerProcess, make_env, run_docshare, run_server
 from tests.support.terminal import Terminal
 
 OWNER = "owner@example.com"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.delivery_kills import kill_during_deliveries
+from tests.support.servers.delivery_kills import kill_during_deliveries
 
 
 def test_a_kill_loses_no_delivery_and_repeats_only_those_in_progress(tmp_path: Path) -> None:

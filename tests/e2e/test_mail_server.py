@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.support.mail_server import FakeMailServer, read_part
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.mail_server import FakeMailServer, read_part
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 TIMEOUT_S = 30  # seconds until the server disconnects from a mail server that responds too slowly
 

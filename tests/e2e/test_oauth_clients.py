@@ -13,7 +13,7 @@ import requests
 from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
 from requests_oauthlib import OAuth2Session as OauthlibSession
 
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 REDIRECT = "http://127.0.0.1/callback"
 SCOPES = ["files:read", "profile"]

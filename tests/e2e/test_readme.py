@@ -7,9 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.support.browser import launch, read_to_page_three, visitor
-from tests.support.server_process import COMMAND, make_env
-from tests.test_docs import README
+from tests.docs.test_docs import README
+from tests.support.browsers.browser import launch, read_to_page_three, visitor
+from tests.support.servers.server_process import COMMAND, make_env
 
 PROGRAM = ".venv/bin/docshare"  # the installed program, as the README names it
 INSTALLS = [

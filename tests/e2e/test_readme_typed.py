@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from docshare.cli import topics
-from tests.support.server_process import COMMAND, make_env, run_docshare, start_server
-from tests.test_docs import README, list_topic_examples
+from tests.docs.test_docs import README, list_topic_examples
+from tests.support.servers.server_process import COMMAND, make_env, run_docshare, start_server
 
 # Commands that wait for a reader or for Ctrl-C, prompt, or need a host that exists only in the examples.
 _SKIPPED_COMMANDS = re.compile(

@@ -25,7 +25,7 @@ from docshare.server.store.migrations import STEPS
 from tests.support import schema_fixture
 from tests.support.backup_fixture import extract_fixture
 from tests.support.repository import ROOT
-from tests.support.server_process import make_env, run_docshare, start_server
+from tests.support.servers.server_process import make_env, run_docshare, start_server
 
 FIXTURES = sorted(schema_fixture.FIXTURES.glob("schema-*.tar.zst"))
 BACKUPS = sorted(schema_fixture.FIXTURES.glob("backup-*.tar.zst"))

@@ -6,8 +6,8 @@ from typing import Any
 
 import requests
 
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.server_process import run_server
 
 READERS = 200
 UNITS = 10

@@ -8,8 +8,8 @@ import requests
 
 from docshare.contract.signing import verify
 from docshare.server.runtime import current_time_ms
-from tests.support.receivers import open_receiver
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.outside.receivers import open_receiver
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 
 def post_webhook(server: ServerProcess, url: str) -> requests.Response:

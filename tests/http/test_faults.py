@@ -13,8 +13,8 @@ from docshare.server.http import faults
 from docshare.server.pdf import child
 from docshare.server.services.files import intake
 from docshare.server.store import reserve
-from tests.support.cast import World
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.people.cast import World
 
 
 def make_sqlite_error(name: str) -> peewee.OperationalError:

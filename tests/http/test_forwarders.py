@@ -8,8 +8,8 @@ import pytest
 
 from docshare.server.http.proxy_probes import UntrustedProxies
 from docshare.server.services.operations import diagnosis
-from tests.support.cast import World
-from tests.support.owner import sign_in_browser
+from tests.support.owner.browser import sign_in_browser
+from tests.support.people.cast import World
 
 
 def send_through(world: World, peer: str, path: str = "/", forwarded: str | None = "203.0.113.7") -> None:

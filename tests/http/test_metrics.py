@@ -7,11 +7,11 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.server.services.webhooks import dispatch
-from tests.support.cast import World
-from tests.support.due_deliveries import deliver_due
-from tests.support.queued_deliveries import create_webhook_for
-from tests.support.receivers import record_replacements
-from tests.support.rows import count_rows, update_file_row
+from tests.support.engines.rows import count_rows, update_file_row
+from tests.support.outside.due_deliveries import deliver_due
+from tests.support.outside.queued_deliveries import create_webhook_for
+from tests.support.outside.receivers import record_replacements
+from tests.support.people.cast import World
 
 LABEL = r'[a-z_]+="(?:[^"\\\n]|\\["\\n])*"'
 SAMPLE = re.compile(rf"([a-z_]+)(?:\{{({LABEL}(?:,{LABEL})*)\}})? (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")

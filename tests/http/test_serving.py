@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -208,6 +208,39 @@ def test_stopping_serves_the_first_request_of_a_new_connection(listener: Listene
         assert silent.read_to_end() == b""
     listener.thread.join(10)
     assert not listener.thread.is_alive()
+
+
+def test_stopping_serves_the_next_request_of_an_open_connection(listener: ListenerHarness) -> None:
+    """A proxy reuses its connections, and may send a request just before it notices that one was closed."""
+    with RawConnection(listener.port) as wire, RawConnection(listener.port) as slow:
+        wire.send(build_request("GET", "/first"))
+        assert wire.read_response().status == 200
+        slow.send(build_request("GET", "/slow"))
+        assert listener.entered.wait(10)
+        listener.server.stop(20)
+        assert wait_until(lambda: is_refused(listener.port))
+        wire.send(build_request("GET", "/next"))
+        listener.gate.set()
+        assert slow.read_response().facts["path"] == "/slow"
+        slow.send(build_request("GET", "/after"))
+        for each, path in ((wire, "/next"), (slow, "/after")):
+            answer = each.read_response()
+            assert (answer.facts["path"], answer.headers["connection"]) == (path, "close")
+            assert each.read_to_end() == b""
+    listener.thread.join(10)
+    assert not listener.thread.is_alive()
+
+
+def test_stopping_serves_connections_that_nobody_has_accepted(tmp_path: Path) -> None:
+    waiting = ListenerHarness(tmp_path, run=False)
+    with ExitStack() as stack:
+        wires = [stack.enter_context(RawConnection(waiting.port)) for _ in range(100)]
+        for wire in wires:
+            wire.send(build_request("GET", "/queued"))
+        waiting.server.stop(20)
+        waiting.thread.start()
+        assert {wire.read_response().status for wire in wires} == {200}
+    waiting.close()
 
 
 def test_stopping_aborts_slow_requests_after_the_grace_period(listener: ListenerHarness) -> None:

@@ -18,11 +18,11 @@ from docshare.server.outbound import shared_memory
 from docshare.server.outbound.shared_memory import SharedMemory
 from docshare.server.runtime import build_limiter
 from docshare.server.web.beacons import BEACON_POLICY
-from tests.support.cast import World, make_runtime
 from tests.support.clock import FakeClock
-from tests.support.import_source import make_certificate
+from tests.support.engines.redis import RedisServer, run_redis, run_silent_server
+from tests.support.outside.import_source import make_certificate
+from tests.support.people.cast import World, make_runtime
 from tests.support.polling import wait_until
-from tests.support.redis import RedisServer, run_redis, run_silent_server
 
 LIMIT = 4
 BOUND_S = 1.0  # several timeouts of a quarter of a second, on a busy machine
@@ -225,6 +225,18 @@ def test_a_redis_that_rejects_commands_is_not_used(
         attempts.clear()
         wait_until(lambda: len(attempts) >= 2)
         assert read_health(world.app)[1]["redis"] is False, "it reconnected to a server that rejects its commands"
+        world.rt.shared.close()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("words", [("CONFIG", "SET", "maxmemory", "1"), ("REPLICAOF", "127.0.0.1", "1")])
+def test_healthz_reports_a_redis_that_rejects_writes_before_any_request_needs_it(
+    make: Callable[..., World], words: tuple[str, ...]
+) -> None:
+    with run_redis() as server:
+        world = make(redis_url=server.url)
+        assert read_health(world.app)[1]["redis"] is True
+        server.run(*words)
+        assert read_health(world.app)[1]["redis"] is False
         world.rt.shared.close()  # type: ignore[union-attr]
 
 

@@ -8,8 +8,8 @@ import pytest
 from docshare.server.http.proxy_probes import LIFETIME_MS, Probes
 from docshare.server.outbound.shared_memory import SharedMemory
 from docshare.server.runtime import random_token
-from tests.support.cast import World
-from tests.support.redis import RedisServer, run_redis
+from tests.support.engines.redis import RedisServer, run_redis
+from tests.support.people.cast import World
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from docshare.server.http.views import client_country, resolve_client_address
-from tests.support.cast import World
+from tests.support.people.cast import World
 
 PROXY = "10.0.0.1"
 

@@ -14,7 +14,7 @@ from docshare.server.office import convert as converting
 from docshare.server.office.convert import OfficeConverter, find_program
 from docshare.server.office.process import JailedCommand
 from docshare.server.store.blobs import PartialFile
-from tests.support import office
+from tests.support.documents import office
 
 Put = Callable[[bytes, str], Path]
 

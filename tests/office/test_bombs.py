@@ -13,7 +13,7 @@ from docshare.server.office.convert import OfficeConverter
 from docshare.server.office.detect import detect_kind
 from docshare.server.store.blobs import PartialFile
 from tests.office.conftest import catch_problem
-from tests.support import office
+from tests.support.documents import office
 
 Put = Callable[[bytes, str], Path]
 MB = 1 << 20

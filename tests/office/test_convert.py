@@ -16,7 +16,7 @@ from docshare.server.office import convert as converting
 from docshare.server.office.convert import OfficeConverter
 from docshare.server.store.blobs import PartialFile
 from tests.office.conftest import catch_problem, list_processes
-from tests.support import office
+from tests.support.documents import office
 from tests.support.polling import wait_until
 
 Put = Callable[[bytes, str], Path]

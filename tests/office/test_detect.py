@@ -9,7 +9,7 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.server.office.detect import detect_kind
 from tests.office.conftest import catch_problem
-from tests.support import office
+from tests.support.documents import office
 
 Put = Callable[[bytes, str], Path]
 

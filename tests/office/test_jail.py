@@ -21,7 +21,7 @@ from docshare.server.office.convert import OfficeConverter
 from docshare.server.office.prescan import LinkedPictures
 from docshare.server.store.blobs import PartialFile
 from tests.office.conftest import list_processes
-from tests.support import office
+from tests.support.documents import office
 
 Put = Callable[[bytes, str], Path]
 Build = Callable[..., OfficeConverter]

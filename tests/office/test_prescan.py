@@ -16,8 +16,8 @@ from docshare.server.office.package import rewrite_parts
 from docshare.server.office.prescan import prescan
 from docshare.server.office.scan import scan_document
 from tests.office.conftest import catch_problem
-from tests.support import office
-from tests.support.office import DOCUMENT, DOCUMENT_RELS, SLIDE, SLIDE_RELS, make_relationship
+from tests.support.documents import office
+from tests.support.documents.office import DOCUMENT, DOCUMENT_RELS, SLIDE, SLIDE_RELS, make_relationship
 
 WORD, SLIDES = office.make_docx(), office.make_pptx()
 PLACES = [

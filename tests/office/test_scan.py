@@ -8,8 +8,8 @@ import pytest
 from docshare.server.office import scan as scanning
 from docshare.server.office.scan import scan_document
 from tests.office.conftest import catch_problem
-from tests.support import office
-from tests.support.office import DOCUMENT_RELS, make_relationship
+from tests.support.documents import office
+from tests.support.documents.office import DOCUMENT_RELS, make_relationship
 
 
 def make_docx_with_pictures(count: int) -> bytes:

@@ -11,7 +11,7 @@ import pytest
 from docshare.server.office import scan as scanning
 from docshare.server.office.scan import scan_document
 from tests.office.conftest import catch_problem
-from tests.support import office
+from tests.support.documents import office
 
 WORD, SLIDES = office.make_docx(), office.make_pptx()
 

@@ -14,9 +14,9 @@ from docshare.server.pdf.budget import Tenant
 from docshare.server.store.blobs import PartialFile
 from tests.office.conftest import Put, catch_problem
 from tests.office.test_uploads import upload_large, use_converter
-from tests.support import office
-from tests.support.cast import Person, World
-from tests.support.pdfs import simple_pdf
+from tests.support.documents import office
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.people.cast import Person, World
 from tests.support.polling import wait_until
 
 Build = Callable[..., OfficeConverter]

@@ -20,11 +20,11 @@ from docshare.server.config import Config
 from docshare.server.http import views
 from docshare.server.office.convert import OfficeConverter
 from tests.office.conftest import catch_problem
-from tests.support import office
-from tests.support.cast import Person, World
-from tests.support.in_process_server import serve_world
-from tests.support.pdfs import simple_pdf
-from tests.support.stored_bytes import assert_reported_as_damaged, flip_last_bit, list_contents
+from tests.support.documents import office
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.stored_bytes import assert_reported_as_damaged, flip_last_bit, list_contents
+from tests.support.people.cast import Person, World
+from tests.support.servers.in_process_server import serve_world
 
 MB = 1 << 20
 BROKEN = office.make_zip({"word/document.xml": b"no document", "[Content_Types].xml": b"<x/>"})

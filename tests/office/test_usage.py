@@ -17,7 +17,7 @@ from docshare.server.office import usage
 from docshare.server.office.convert import OfficeConverter
 from docshare.server.store.blobs import PartialFile
 from tests.office.conftest import catch_problem, list_processes
-from tests.support import office
+from tests.support.documents import office
 
 MB = 1 << 20
 DISK = "Converting the document takes too much disk space."

@@ -20,7 +20,7 @@ from docshare.server.outbound.failures import (
     TooLarge,
 )
 from docshare.server.outbound.targets import OutboundTarget, parse_target
-from tests.support.import_source import (
+from tests.support.outside.import_source import (
     ImportSource,
     Script,
     endless_response,

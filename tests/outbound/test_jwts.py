@@ -14,8 +14,8 @@ from docshare.server.outbound.exchange import OutboundRequest, OutboundResponse
 from docshare.server.outbound.failures import OutboundTimeout
 from docshare.server.outbound.jwts import KeysUnreachable, TokenVerifier, TrustedIssuer, UntrustedToken
 from tests.support.clock import FakeClock
-from tests.support.forged_tokens import FORGED_TOKENS
-from tests.support.jwts import AUDIENCE, ISSUER, TokenMaker
+from tests.support.outside.forged_tokens import FORGED_TOKENS
+from tests.support.outside.jwts import AUDIENCE, ISSUER, TokenMaker
 
 URL = "https://design.example.com/keys"
 HOUR = 3_600_000

@@ -10,8 +10,8 @@ from netaddr import IPSet
 
 from docshare.server.config import ConfigError
 from docshare.server.outbound.location import make_locator
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.server_process import run_server
 
 
 def make_country_database(folder: Path, networks: dict[str, Any]) -> Path:

@@ -13,7 +13,7 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import PdfEngine
-from tests.support.pdfs import PdfWriter, simple_pdf
+from tests.support.documents.pdfs import PdfWriter, simple_pdf
 
 Put = Callable[..., Path]
 THREADS = 8  # the number of a server's threads

@@ -13,9 +13,9 @@ import requests
 from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess
 from docshare.server.pdf.probe import ConfinementProbe
 from docshare.server.pdf.worker.confine import LAYERS
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
 from tests.support.polling import wait_until
-from tests.support.server_process import make_env, start_server
+from tests.support.servers.server_process import make_env, start_server
 
 Put = Callable[..., Path]
 Pose = Callable[..., None]

@@ -13,8 +13,8 @@ from PIL import Image, ImageChops
 from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.worker import leaks
 from docshare.server.pdf.worker.documents import PdfRefused
-from tests.support import pdfs
-from tests.support.leaky_pdf import WINDOW, leaky_pdf
+from tests.support.documents import pdfs
+from tests.support.documents.leaky_pdf import WINDOW, leaky_pdf
 
 Put = Callable[..., Path]
 DOCUMENT, WORDS = leaky_pdf()

@@ -16,7 +16,7 @@ from PIL import Image, ImageChops
 from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.worker import comparison
 from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
-from tests.support import inherited_resources, pdfs
+from tests.support.documents import inherited_resources, pdfs
 
 Put = Callable[..., Path]
 MARK = WatermarkText("Copy", 0.3, "normal")

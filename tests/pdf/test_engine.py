@@ -16,8 +16,8 @@ import docshare
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError
-from tests.support.hostile_pdfs import memory_bomb, paced_pages
-from tests.support.pdfs import many_pages_pdf, simple_pdf
+from tests.support.documents.hostile_pdfs import memory_bomb, paced_pages
+from tests.support.documents.pdfs import many_pages_pdf, simple_pdf
 from tests.support.polling import wait_until
 from tests.support.terminal import Terminal
 

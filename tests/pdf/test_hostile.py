@@ -8,8 +8,8 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError
-from tests.support.hostile_pdfs import HOSTILE
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.hostile_pdfs import HOSTILE
+from tests.support.documents.pdfs import simple_pdf
 
 Put = Callable[..., Path]
 TIMEOUT_S = 2.0

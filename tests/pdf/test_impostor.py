@@ -19,7 +19,7 @@ from docshare.server.pdf import child as child_module
 from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess, WorkerReply
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError
 from docshare.server.pdf.worker import main
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
 
 Put = Callable[..., Path]
 Pose = Callable[..., None]

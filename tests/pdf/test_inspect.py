@@ -11,7 +11,7 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import PdfEngine
-from tests.support import hostile_pdfs, pdfs
+from tests.support.documents import hostile_pdfs, pdfs
 
 Put = Callable[..., Path]
 

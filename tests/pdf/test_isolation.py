@@ -15,7 +15,7 @@ import pytest
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import Derivation, PdfEngine
 from tests.pdf.test_confinement import run_under_filter
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
 from tests.support.polling import wait_until
 
 Put = Callable[..., Path]

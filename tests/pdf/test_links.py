@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.pdf.engine import PdfEngine
-from tests.support import pdfs
+from tests.support.documents import pdfs
 
 Put = Callable[..., Path]
 

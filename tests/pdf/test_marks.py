@@ -10,7 +10,7 @@ from PIL import Image
 
 from docshare.server.pdf.engine import PdfEngine, WatermarkText
 from docshare.server.pdf.pages import PageStore
-from tests.support import pdfs
+from tests.support.documents import pdfs
 
 Put = Callable[..., Path]
 FILE = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11"

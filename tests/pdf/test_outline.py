@@ -10,8 +10,8 @@ import pytest
 from pikepdf import Array, Dictionary, Name, String
 
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError
-from tests.support.outlines import OutlineRow, add_outline
-from tests.support.pdfs import header_only_pdf, simple_pdf
+from tests.support.documents.outlines import OutlineRow, add_outline
+from tests.support.documents.pdfs import header_only_pdf, simple_pdf
 
 Put = Callable[..., Path]
 

@@ -19,8 +19,8 @@ from docshare.server.pdf.failures import PageFailures
 from docshare.server.pdf.keys import DerivedKey
 from docshare.server.pdf.pages import PageStore
 from docshare.server.rules.finding import UNREAD_PAGE, parse_block
-from tests.support import pdfs
-from tests.support.hostile_pdfs import paced_pages
+from tests.support.documents import pdfs
+from tests.support.documents.hostile_pdfs import paced_pages
 from tests.support.polling import wait_until
 
 Put = Callable[..., Path]
@@ -333,45 +333,45 @@ def make_page_key(number: int, file: str = FILE) -> DerivedKey:
 
 
 def make_late_problem(cost_s: float) -> UnrenderableError:
-    return UnrenderableError("late", lasting=False, cost_s=cost_s)
+    return UnrenderableError("late", is_permanent=False, cost_s=cost_s)
 
 
 def test_a_page_that_timed_out_may_be_retried_after_ten_minutes() -> None:
     failures = PageFailures()
     failures.remember("bytes", make_page_key(1), make_late_problem(1.0), 1000)
     with pytest.raises(UnrenderableError):
-        failures.require_drawable("bytes", make_page_key(1), 1599)
-    failures.require_drawable("bytes", make_page_key(1), 1601)
+        failures.require_renderable("bytes", make_page_key(1), 1599)
+    failures.require_renderable("bytes", make_page_key(1), 1601)
 
 
 def test_a_page_that_crashes_the_engine_is_not_retried() -> None:
     failures = PageFailures()
-    failures.remember("bytes", make_page_key(1), UnrenderableError("crash", lasting=True), 1000)
+    failures.remember("bytes", make_page_key(1), UnrenderableError("crash", is_permanent=True), 1000)
     with pytest.raises(UnrenderableError):
-        failures.require_drawable("bytes", make_page_key(1), 10_000_000)
+        failures.require_renderable("bytes", make_page_key(1), 10_000_000)
 
 
 def test_a_document_that_wastes_fifteen_seconds_is_suspended_for_a_minute() -> None:
     failures = PageFailures()
     for number, cost_s in ((1, 10.0), (2, 2.0), (3, 2.0)):
         failures.remember("bytes", make_page_key(number), make_late_problem(cost_s), 1000)
-        failures.require_drawable("bytes", make_page_key(9), 1000)
+        failures.require_renderable("bytes", make_page_key(9), 1000)
     failures.remember("bytes", make_page_key(4), make_late_problem(2.0), 1000)
     with pytest.raises(Problem) as caught:
-        failures.require_drawable("bytes", make_page_key(9), 1000)
+        failures.require_renderable("bytes", make_page_key(9), 1000)
     assert (caught.value.status, caught.value.headers) == (503, {"Retry-After": "60"})
-    failures.require_drawable("other bytes", make_page_key(9), 1000)
-    failures.require_drawable("bytes", make_page_key(9), 1061)
+    failures.require_renderable("other bytes", make_page_key(9), 1000)
+    failures.require_renderable("bytes", make_page_key(9), 1061)
     failures.remember("bytes", make_page_key(5), make_late_problem(2.0), 1100)
     with pytest.raises(Problem):
-        failures.require_drawable("bytes", make_page_key(9), 1101)
+        failures.require_renderable("bytes", make_page_key(9), 1101)
 
 
 def test_failures_apply_to_other_uploads_of_the_same_content() -> None:
     failures = PageFailures()
-    failures.remember("bytes", make_page_key(1), UnrenderableError("crash", lasting=True), 1000)
+    failures.remember("bytes", make_page_key(1), UnrenderableError("crash", is_permanent=True), 1000)
     with pytest.raises(UnrenderableError):
-        failures.require_drawable("bytes", make_page_key(1, OTHER), 1001)
+        failures.require_renderable("bytes", make_page_key(1, OTHER), 1001)
 
 
 def test_files_derived_from_unknown_documents_are_removed(store: PageStore, write_file: Put, tmp_path: Path) -> None:

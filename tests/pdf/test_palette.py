@@ -8,9 +8,9 @@ import pytest
 
 from docshare.server.pdf import engine as engine_module
 from docshare.server.pdf.engine import PdfEngine
-from tests.support.hostile_pdfs import nested_states
-from tests.support.pdfs import simple_pdf
-from tests.support.picture_pdfs import BLUE, GREEN, RED, WHITE, Color, make_stripes, picture_pdf
+from tests.support.documents.hostile_pdfs import nested_states
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.documents.picture_pdfs import BLUE, GREEN, RED, WHITE, Color, make_stripes, picture_pdf
 
 Put = Callable[..., Path]
 NAMES = {RED: "#c81e28", BLUE: "#143cdc", GREEN: "#0aa03c", WHITE: "#ffffff"}

@@ -14,7 +14,7 @@ from PIL import Image, ImageChops
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.pages import PageStore
-from tests.support import pdfs
+from tests.support.documents import pdfs
 
 Put = Callable[..., Path]
 FILE = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11"
@@ -30,7 +30,7 @@ class FailingDeriveEngine(PdfEngine):
 
     def derive(self, path: Path, wanted: Derivation, sink: IO[bytes], tenant: Tenant | None = None) -> None:
         self.attempts += 1
-        raise UnrenderableError("the page crashes the engine", lasting=True)
+        raise UnrenderableError("the page crashes the engine", is_permanent=True)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError
-from tests.support import pdfs
+from tests.support.documents import pdfs
 
 Put = Callable[..., Path]
 BLACK, WHITE, BLUE = (0, 0, 0), (255, 255, 255), (0, 0, 255)

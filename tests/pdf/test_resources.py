@@ -16,7 +16,7 @@ from PIL import Image, ImageChops
 
 from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError
 from docshare.server.pdf.worker.cut import find_inherited
-from tests.support.noted_pdf import FEATURES, Feature, NotedPdfBuilder, build_document
+from tests.support.documents.noted_pdf import FEATURES, Feature, NotedPdfBuilder, build_document
 
 Put = Callable[..., Path]
 WORDS = re.compile(rb"(?:KEPT|HIDDEN)\w+")

@@ -22,27 +22,27 @@ def make_schedule(places: int = 2, max_waiting: int = 2) -> WorkerSchedule:
 def start_all(schedule: WorkerSchedule, now: float = 0.0) -> list[WorkerJob]:
     """Start all jobs that can start now; return them in order."""
     started = []
-    while (ticket := schedule.start_next(now)) is not None:
-        started.append(ticket)
+    while (job := schedule.start_next(now)) is not None:
+        started.append(job)
     return started
 
 
-def list_owners(tickets: list[WorkerJob]) -> list[str]:
-    return [ticket.tenant.owner for ticket in tickets]
+def list_owners(jobs: list[WorkerJob]) -> list[str]:
+    return [job.tenant.owner for job in jobs]
 
 
-def spend_time(tickets: list[WorkerJob], seconds: float) -> None:
+def spend_time(jobs: list[WorkerJob], seconds: float) -> None:
     """Set the processor time that running jobs have used."""
-    for ticket in tickets:
-        ticket.spent_s = seconds
+    for job in jobs:
+        job.spent_s = seconds
 
 
 def serve_one_by_one(schedule: WorkerSchedule, now: float = 0.0) -> list[Tenant]:
     """Run all waiting jobs one after another."""
     served = []
-    while (ticket := schedule.start_next(now)) is not None:
-        served.append(ticket.tenant)
-        schedule.remove(ticket)
+    while (job := schedule.start_next(now)) is not None:
+        served.append(job.tenant)
+        schedule.remove(job)
     return served
 
 
@@ -88,21 +88,21 @@ def test_quick_pages_do_not_reset_a_stalled_document() -> None:
     for second in range(100):
         budget.charge(make_tenant("mal", "bomb"), 0.02, float(second))
     assert budget.limit_s(make_tenant("mal", "bomb"), LIMIT_S, 100.0) == 2.0
-    assert budget.is_risky(make_tenant("mal", "bomb"), 100.0)
+    assert budget.is_likely_slow(make_tenant("mal", "bomb"), 100.0)
 
 
-def test_new_documents_of_an_owner_of_slow_documents_are_risky() -> None:
+def test_new_documents_of_an_owner_of_slow_documents_are_likely_slow() -> None:
     budget = ProcessorBudget()
     budget.charge(make_tenant("mal", "one"), 10.0, 0.0, stalled=True)
-    assert budget.is_risky(make_tenant("mal", "two"), 1.0)
-    assert not budget.is_risky(make_tenant("ann", "three"), 1.0)
+    assert budget.is_likely_slow(make_tenant("mal", "two"), 1.0)
+    assert not budget.is_likely_slow(make_tenant("ann", "three"), 1.0)
 
 
-def test_many_quick_pages_exceed_the_budget_without_being_risky() -> None:
+def test_many_quick_pages_exceed_the_budget_without_being_likely_slow() -> None:
     budget = ProcessorBudget()
     for _ in range(1000):
         budget.charge(make_tenant("ann"), 0.05, 0.0)
-    assert not budget.is_risky(make_tenant("ann"), 1.0)
+    assert not budget.is_likely_slow(make_tenant("ann"), 1.0)
     assert budget.is_over_budget("ann", 1.0)
     assert budget.limit_s(make_tenant("ann"), LIMIT_S, 1.0) == LIMIT_S
 
@@ -172,7 +172,7 @@ def test_a_reader_does_not_wait_for_a_slow_page_of_the_same_owner_if_no_other_is
 
 
 @pytest.mark.parametrize("owners", [["mal", "mal"], ["mal", "mallory"]], ids=["one owner", "two owners"])
-def test_medium_pages_do_not_take_the_last_worker_while_owners_of_quick_pages_are_active(owners: list[str]) -> None:
+def test_heavy_pages_do_not_take_the_last_worker_while_owners_of_quick_pages_are_active(owners: list[str]) -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("ann"), 0.05, 0.0)
     for owner in owners:
@@ -182,7 +182,7 @@ def test_medium_pages_do_not_take_the_last_worker_while_owners_of_quick_pages_ar
     assert len(start_all(schedule, 100.0)) == 1  # the last quick page is more than a minute old
 
 
-def test_a_new_document_does_not_withhold_a_worker_from_medium_pages() -> None:
+def test_a_new_document_does_not_withhold_a_worker_from_heavy_pages() -> None:
     """Before its first page is drawn, nobody knows that it is slow."""
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("bob"), 0.12, 0.0)
@@ -192,7 +192,7 @@ def test_a_new_document_does_not_withhold_a_worker_from_medium_pages() -> None:
     assert list_owners(start_all(schedule, 6.0)) == ["bob"]
 
 
-def test_a_slow_job_is_preempted_if_it_withholds_a_worker_from_medium_pages() -> None:
+def test_a_slow_job_is_preempted_if_it_withholds_a_worker_from_heavy_pages() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("ann"), 0.05, 0.0)
     schedule.budget.charge(make_tenant("bob"), 0.12, 0.0)
@@ -206,7 +206,7 @@ def test_a_slow_job_is_preempted_if_it_withholds_a_worker_from_medium_pages() ->
     assert schedule.preempt(1.0) is running[0]
 
 
-def test_a_document_that_is_expected_to_be_slow_does_not_withhold_a_worker_within_the_budget() -> None:
+def test_a_likely_slow_document_does_not_withhold_a_worker_within_the_budget() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("ann"), 0.05, 0.0)
     schedule.budget.charge(make_tenant("mal"), 5.0, 0.0, stalled=True)
@@ -218,7 +218,7 @@ def test_a_document_that_is_expected_to_be_slow_does_not_withhold_a_worker_withi
     assert list_owners(start_all(schedule, 1.0)) == ["bob"]
 
 
-def test_an_owner_of_medium_pages_over_the_budget_leaves_the_last_worker_to_owners_of_quick_pages() -> None:
+def test_an_owner_of_heavy_pages_over_the_budget_leaves_the_last_worker_to_owners_of_quick_pages() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("ann"), 0.05, 0.0)
     schedule.budget.charge(make_tenant("mal"), 5.0, 0.0, stalled=True)
@@ -230,7 +230,7 @@ def test_an_owner_of_medium_pages_over_the_budget_leaves_the_last_worker_to_owne
     assert start_all(schedule, 1.0) == []
 
 
-def test_owners_of_medium_pages_share_all_workers() -> None:
+def test_owners_of_heavy_pages_share_all_workers() -> None:
     schedule = make_schedule()
     for owner in ("ann", "bob"):
         schedule.budget.charge(make_tenant(owner), 0.2, 0.0)
@@ -238,7 +238,7 @@ def test_owners_of_medium_pages_share_all_workers() -> None:
     assert len(start_all(schedule, 1.0)) == 2
 
 
-def test_owners_of_medium_pages_and_owners_over_the_budget_are_costly() -> None:
+def test_owners_of_heavy_pages_and_owners_over_the_budget_are_costly() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("mal"), 0.6, 0.0)
     for _ in range(1000):
@@ -283,7 +283,7 @@ def test_quick_pages_of_a_document_do_not_skip_the_turn_of_other_owners() -> Non
     assert [each.owner for each in serve_one_by_one(schedule)] == ["mal", "ann", "mal", "mal"]
 
 
-def test_a_document_that_is_expected_to_be_slow_goes_last() -> None:
+def test_a_likely_slow_document_goes_last() -> None:
     schedule = make_schedule()
     schedule.budget.charge(make_tenant("mal"), 3.0, 0.0)
     for owner in ("mal", "ann", "bea"):
@@ -307,7 +307,7 @@ def test_only_jobs_queued_after_a_slow_job_of_their_owner_are_rejected() -> None
     assert schedule.remove_surplus(1.1) == []
 
 
-def test_only_a_few_unknown_documents_may_wait_while_all_workers_are_busy() -> None:
+def test_only_a_few_jobs_on_unproven_documents_may_wait_while_all_workers_are_busy() -> None:
     schedule = make_schedule()
     for number in range(12):
         schedule.enqueue(JobLane.PAGES, make_tenant(f"mal{number}"))

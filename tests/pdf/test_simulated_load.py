@@ -44,14 +44,14 @@ def simulate(clients: list[SimulatedClient], seconds: float, threads: int) -> Wo
             arrived, _, client = heapq.heappop(arrivals)
             tenant, takes_s = next(client.jobs)
             waiting_requests[schedule.enqueue(JobLane.PAGES, tenant)] = (client, arrived, takes_s)
-        for ticket, start in begun.items():
-            ticket.spent_s = now - start
-        for ticket, (end, stalled) in list(end_times.items()):
-            if end <= now or ticket.is_preempted:
-                client, _, _ = waiting_requests.pop(ticket)
-                del end_times[ticket], begun[ticket]
-                schedule.remove(ticket)
-                schedule.budget.charge(ticket.tenant, ticket.spent_s, now, stalled=stalled or ticket.is_preempted)
+        for job, start in begun.items():
+            job.spent_s = now - start
+        for job, (end, stalled) in list(end_times.items()):
+            if end <= now or job.is_preempted:
+                client, _, _ = waiting_requests.pop(job)
+                del end_times[job], begun[job]
+                schedule.remove(job)
+                schedule.budget.charge(job.tenant, job.spent_s, now, stalled=stalled or job.is_preempted)
                 heapq.heappush(arrivals, (now + client.pause_s, next(numbers), client))
         while (started := schedule.start_next(now)) is not None:
             client, arrived, takes_s = waiting_requests[started]
@@ -59,8 +59,8 @@ def simulate(clients: list[SimulatedClient], seconds: float, threads: int) -> Wo
             limit_s = schedule.limit_s(started, LIMIT_S, now)
             begun[started] = now
             end_times[started] = (now + min(takes_s, limit_s), takes_s > limit_s)
-        for ticket in schedule.remove_surplus(now):
-            client, _, _ = waiting_requests.pop(ticket)
+        for job in schedule.remove_surplus(now):
+            client, _, _ = waiting_requests.pop(job)
             client.rejected += 1
             heapq.heappush(arrivals, (now + RETRY_S, next(numbers), client))
         schedule.preempt(now)
@@ -98,7 +98,7 @@ def test_an_innocent_reader_hardly_waits_for_an_attacker(accounts: int, document
 @pytest.mark.parametrize(
     ("accounts", "page_s"), [(1, 0.12), (1, 0.22), (1, 0.6), (1, 0.95), (6, 0.12), (6, 0.22), (6, 0.6), (20, 0.3)]
 )
-def test_pages_of_medium_length_leave_a_thread_and_a_worker_to_an_innocent_reader(accounts: int, page_s: float) -> None:
+def test_heavy_pages_leave_a_thread_and_a_worker_to_an_innocent_reader(accounts: int, page_s: float) -> None:
     """Such pages are never stopped, so fifty clients could fill all threads with them."""
     ann = SimulatedClient(((make_tenant("ann"), 0.03) for _ in count()), pause_s=0.05)
     pages = cycle([(make_tenant(f"mal{owner}"), page_s) for owner in range(accounts)])

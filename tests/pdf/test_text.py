@@ -11,7 +11,7 @@ from PIL import Image, ImageChops
 from docshare.server.pdf.answers import PageText, TextBox
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.rules.finding import UNREAD_PAGE
-from tests.support import pdfs
+from tests.support.documents import pdfs
 
 Put = Callable[..., Path]
 

@@ -13,7 +13,7 @@ from docshare.server.pdf.engine import PdfEngine, WatermarkText
 from docshare.server.pdf.worker import render
 from docshare.server.pdf.worker.documents import OpenPdfDocument
 from docshare.server.rules.tiles import ZoomTile, find_tile
-from tests.support import pdfs
+from tests.support.documents import pdfs
 
 Put = Callable[..., Path]
 SIZE = (300.0, 390.0)

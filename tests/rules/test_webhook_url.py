@@ -7,7 +7,7 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.server.outbound.targets import OutboundTarget
 from docshare.server.rules.webhook_url import LOOPBACK, parse_allowed, vet_url
-from tests.support.forbidden_urls import FORMS, RESERVED_ADDRESSES
+from tests.support.outside.forbidden_urls import FORMS, RESERVED_ADDRESSES
 
 NONE_ALLOWED = parse_allowed(())
 LISTED = parse_allowed(("10.0.0.0/8", "192.168.7.7", "fd12::/32", "receiver.lan", "0.0.0.0/0", "::/0"))

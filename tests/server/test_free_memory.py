@@ -11,10 +11,10 @@ import pytest
 from docshare.server.free_memory import FreeMemory
 from docshare.server.services.operations import idle
 from docshare.server.workers import jobs
-from tests.support.cast import World
-from tests.support.database import sqlite_only
-from tests.support.process_memory import read_memory
-from tests.support.server_process import run_server
+from tests.support.engines.database import sqlite_only
+from tests.support.people.cast import World
+from tests.support.servers.process_memory import read_memory
+from tests.support.servers.server_process import run_server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system does not show the memory of a process")
 

@@ -15,10 +15,10 @@ from docshare.server.services.accounts import accounts
 from docshare.server.services.accounts.callers import Caller, authenticate
 from docshare.server.services.files import intake, purge
 from docshare.server.store.tables import OAuthClient
-from tests.support.cast import World
-from tests.support.database import dump_database
-from tests.support.pdfs import simple_pdf
-from tests.support.rows import count_rows, insert_view
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.database import dump_database
+from tests.support.engines.rows import count_rows, insert_view
+from tests.support.people.cast import World
 
 
 @pytest.fixture

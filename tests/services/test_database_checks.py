@@ -12,8 +12,8 @@ from docshare.server.services.operations import database_checks, diagnosis
 from docshare.server.store import postgresql_facts
 from docshare.server.store.postgresql import PostgresqlStore
 from docshare.server.store.postgresql_facts import Encryption, ServerConnections, ServerVersion
-from tests.support.cast import World
-from tests.support.postgresql import drop_store, make_store
+from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.people.cast import World
 
 ENGINE_ROWS = ("database", "database-clock", "database-rights", "database-tls", "database-pool")
 

@@ -13,7 +13,7 @@ from docshare.server.services.operations import encryption, sweeps
 from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import DirectoryLock
 from tests.api.test_assets import upload_asset
-from tests.api.test_variants import create_variant
+from tests.api.variants.test_variants import create_variant
 from tests.services.test_encryption import (
     blob_of,
     burn_file,
@@ -23,12 +23,12 @@ from tests.services.test_encryption import (
     purge_file,
     replace_content,
 )
-from tests.support.anonymous_files import AnonymousFile, share_anonymously
-from tests.support.cast import World
-from tests.support.database import sqlite_only
-from tests.support.instance_backup import Operator
-from tests.support.rows import count_rows
-from tests.support.stored_bytes import list_stored_keys
+from tests.support.engines.database import sqlite_only
+from tests.support.engines.rows import count_rows
+from tests.support.engines.stored_bytes import list_stored_keys
+from tests.support.people.anonymous_files import AnonymousFile, share_anonymously
+from tests.support.people.cast import World
+from tests.support.servers.instance_backup import Operator
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("DOCSHARE_TEST_STORAGE") == "bucket", reason="looks for keys in the files of a data directory"

@@ -1,6 +1,5 @@
 """Documents are encrypted at rest: in the store, in the cache, and those that were stored in clear before."""
 
-import io
 import logging
 import os
 import shutil
@@ -18,15 +17,15 @@ from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.segments import is_encrypted
 from tests.api.test_assets import upload_asset
-from tests.support.cast import World, make_runtime
-from tests.support.database import sqlite_only
-from tests.support.images import make_picture
-from tests.support.instance_backup import Operator
-from tests.support.owner import put_settings
-from tests.support.pdfs import simple_pdf
-from tests.support.reader import FakeReader
-from tests.support.rows import count_rows, update_file_row
-from tests.support.stored_bytes import list_stored_keys, read_stored
+from tests.support.documents.images import make_picture
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.database import sqlite_only
+from tests.support.engines.rows import count_rows, update_file_row
+from tests.support.engines.stored_bytes import list_stored_keys, read_stored
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import World, make_runtime
+from tests.support.people.reader import FakeReader
+from tests.support.servers.instance_backup import Operator
 
 WORDS = ("PLANTED-ALPHA", "PLANTED-BRAVO", "PLANTED-CHARLIE")
 MAGICS = (b"%PDF-", b"\xff\xd8\xff", b"\x89PNG", b'{"boxes')
@@ -244,10 +243,7 @@ def test_a_crash_after_the_commit_leaves_nothing_in_clear(
 
 
 def replace_content(world: World, made: dict[str, Any], more: bytes = b"") -> None:
-    answer = world.pia.post(
-        f"/api/v1/files/{made['uuid']}/content", data={"file": (io.BytesIO(make_document() + more), "Plan.pdf")}
-    )
-    assert answer.status_code == 200, answer.text
+    world.pia.replace(made["uuid"], make_document() + more, "Plan.pdf")
 
 
 def purge_file(world: World, made: dict[str, Any]) -> None:

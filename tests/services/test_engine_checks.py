@@ -14,9 +14,9 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.operations import diagnosis, engine_checks
 from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.store.blobs import StorageUnreachableError
-from tests.support.cast import World
-from tests.support.object_store import start_object_store
-from tests.support.redis import run_redis
+from tests.support.engines.object_store import start_object_store
+from tests.support.engines.redis import run_redis
+from tests.support.people.cast import World
 
 
 def read_row(rt: Runtime, check: str) -> dict[str, Any]:

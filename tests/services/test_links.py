@@ -3,8 +3,8 @@
 import pytest
 
 from docshare.server.services.links import links
-from tests.support.cast import World
-from tests.support.rows import update_file_row
+from tests.support.engines.rows import update_file_row
+from tests.support.people.cast import World
 
 
 def resolve_link(world: World, name: str) -> tuple[str, str, str] | None:

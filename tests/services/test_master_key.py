@@ -20,9 +20,9 @@ from docshare.server.store.tables import instance as instance_rows
 from docshare.server.store.tables import webhooks as webhook_rows
 from docshare.server.store.vault import Vault
 from tests.services.test_encryption import assert_served, list_sealed, reopen, upload_everything
-from tests.support import webhooks
-from tests.support.cast import BASE_URL, World
-from tests.support.database import sqlite_only
+from tests.support.engines.database import sqlite_only
+from tests.support.people import webhooks
+from tests.support.people.cast import BASE_URL, World
 
 OLD, NEW, NEXT = (bytes([number]) * 32 for number in (1, 2, 3))
 

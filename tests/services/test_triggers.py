@@ -7,11 +7,18 @@ from typing import Any
 import pytest
 
 from docshare.server.services.readership import viewing
-from tests.support.cast import World
-from tests.support.owner import get_readership, put_settings
-from tests.support.queued_deliveries import delivery_envelopes, list_activity
-from tests.support.rows import count_rows
-from tests.support.triggers import FORM, TRIGGER_SETTINGS, assert_trigger_refused, event_data, trigger, upload_deck
+from tests.support.engines.rows import count_rows
+from tests.support.outside.queued_deliveries import delivery_envelopes, list_activity
+from tests.support.owner.browser import get_readership, put_settings
+from tests.support.people.cast import World
+from tests.support.people.triggers import (
+    FORM,
+    TRIGGER_SETTINGS,
+    assert_trigger_refused,
+    event_data,
+    trigger,
+    upload_deck,
+)
 
 NOW = "2026-09-21T14:13:20.000Z"
 

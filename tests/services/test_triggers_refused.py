@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.cast import Person, World
-from tests.support.owner import put_settings
-from tests.support.triggers import (
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import Person, World
+from tests.support.people.triggers import (
     FORM,
     TRIGGER_SETTINGS,
     assert_trigger_refused,

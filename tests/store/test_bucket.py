@@ -14,8 +14,8 @@ from docshare.server.rules.storage_url import parse_storage_url
 from docshare.server.store import bucket as bucket_module
 from docshare.server.store.blobs import OWNER_NAME, StorageUnreachableError, SweepResult
 from docshare.server.store.bucket import BucketStore
-from tests.support.object_store import ObjectStore, run_object_store, start_object_store
-from tests.support.redis import run_silent_server
+from tests.support.engines.object_store import ObjectStore, run_object_store, start_object_store
+from tests.support.engines.redis import run_silent_server
 
 _numbers = count()
 

@@ -9,7 +9,7 @@ from obstore.exceptions import PermissionDeniedError
 from docshare.server.rules.storage_url import parse_storage_url
 from docshare.server.store.blobs import OWNER_NAME, StorageUnreachableError
 from docshare.server.store.bucket import BucketStore
-from tests.support.object_store import start_object_store
+from tests.support.engines.object_store import start_object_store
 
 KEY, ABSENT = "blob000000000001", "blob000000000002"
 

@@ -13,7 +13,7 @@ from docshare.server.store.database import Store
 from docshare.server.store.dialect import Statement, spell_postgresql, spell_sqlite
 from docshare.server.store.migrations import migrate
 from docshare.server.store.postgresql import PostgresqlStore
-from tests.support.postgresql import make_store
+from tests.support.engines.postgresql import make_store
 
 COMPLETE_STATEMENT = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 # Prefixes of statements that functions complete.

@@ -13,8 +13,8 @@ from docshare.server.http import faults
 from docshare.server.store import migrations
 from docshare.server.store.migrations import STEPS, DatabaseTooNew, migrate
 from docshare.server.store.postgresql import PostgresqlStore
+from tests.support.engines.postgresql import drop_store, make_store
 from tests.support.polling import wait_until
-from tests.support.postgresql import drop_store, make_store
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import zstandard
 
 from tests.support.repository import ROOT
 from tests.support.schema_fixture import FIXTURES
-from tests.support.server_process import make_env
+from tests.support.servers.server_process import make_env
 
 
 def extract_fixture(archive: Path, data_dir: Path) -> dict[str, Any]:

@@ -24,12 +24,12 @@ from rich.text import Text
 import docshare.server
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.readership import viewing
-from tests.support.browser import DESKTOP, PHONE, desktop_options, launch, visitor
-from tests.support.cast import World, make_runtime, make_world
-from tests.support.in_process_server import RunningClock, serve_world
-from tests.support.owner import put_settings, sign_in_browser
-from tests.support.reader import FakeReader
-from tests.support.server_process import COMMAND, make_env
+from tests.support.browsers.browser import DESKTOP, PHONE, desktop_options, launch, visitor
+from tests.support.owner.browser import put_settings, sign_in_browser
+from tests.support.people.cast import World, make_runtime, make_world
+from tests.support.people.reader import FakeReader
+from tests.support.servers.in_process_server import RunningClock, serve_world
+from tests.support.servers.server_process import COMMAND, make_env
 from tests.support.terminal import Terminal, run_on_terminal
 
 PICTURES = Path(__file__).resolve().parents[2] / ".pictures"

@@ -2,7 +2,7 @@
 
 Each line is one name of a release: a command, an option, a field that a command prints, an exit code, or a route,
 parameter, response, or field of the API. Run ``python -m tests.support.promises`` for each release: it adds the names
-that are new, and never removes one. ``tests/test_docs_upgrade.py`` compares the file with the program.
+that are new, and never removes one. ``tests/docs/test_upgrade.py`` compares the file with the program.
 """
 
 from collections.abc import Iterator

@@ -20,10 +20,10 @@ from typing import Any
 import requests
 import zstandard
 
-from tests.support.pdfs import simple_pdf
-from tests.support.reader import DESKTOP
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.people.reader import DESKTOP
 from tests.support.repository import ROOT
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.servers.server_process import ServerProcess, run_server
 
 FIXTURES = ROOT / "tests" / "e2e" / "fixtures"
 _PAGE_S = 1.1  # a page counts as seen after one second

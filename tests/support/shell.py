@@ -11,7 +11,7 @@ from typing import Any
 
 from docshare.cli.framework.context import Context
 from docshare.cli.main import main
-from tests.support.fake_api import FakeTime
+from tests.support.outside.fake_api import FakeTime
 
 TOKEN = "ds_live_" + "s" * 32
 

@@ -22,13 +22,13 @@ from typing import Any
 
 import requests
 
-from tests.support.cluster import Cluster, ClusterInstance, run_cluster
-from tests.support.object_store import ObjectStore, run_object_store
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.cluster import Cluster, ClusterInstance, run_cluster
+from tests.support.engines.object_store import ObjectStore, run_object_store
+from tests.support.engines.postgresql import PostgresqlServer, run_postgresql_server
+from tests.support.engines.redis import RedisServer, run_redis
+from tests.support.outside.receivers import FakeReceiver, open_receiver
 from tests.support.polling import wait_until
-from tests.support.postgresql import PostgresqlServer, run_postgresql_server
-from tests.support.receivers import FakeReceiver, open_receiver
-from tests.support.redis import RedisServer, run_redis
 
 INSTANCES = 3
 _KILL_EVERY_S = 10.0

@@ -28,7 +28,7 @@ from docshare.server.pdf.pool import WorkerPool
 from docshare.server.pdf.probe import ConfinementProbe
 from docshare.server.pdf.schedule import JobLane
 from docshare.server.store.blobs import PartialFile
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
 from tests.torture import payload
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,7 +153,7 @@ def open_pool(arena: Arena) -> Iterator[Callable[[str, str, Path], str]]:
 
     def attack(name: str, owner: str, path: Path) -> str:
         with pool.hold(str(path), Tenant(owner, path.name), JobLane.PAGES, patience_s=20.0) as slot:
-            reply = pool.worker(slot).ask({"do": "text", "path": str(path), "page": name})
+            reply = pool.prepare_worker(slot).ask({"do": "text", "path": str(path), "page": name})
         return reply.body.decode().strip('"')
 
     pool = WorkerPool(places={JobLane.PAGES: 1}, memory_bytes=1 << 30, timeout_s=20.0, recycle_after=100, max_waiting=1)

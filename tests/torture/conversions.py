@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.support import office
+from tests.support.documents import office
 from tests.torture.flooded_server import AttackRequest, FloodedServer, open_flooded_server
 from tests.torture.rendering import (
     ResponseTimes,

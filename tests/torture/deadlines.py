@@ -22,16 +22,16 @@ from docshare.server.services.operations import sweeps
 from docshare.server.services.readership import viewing
 from docshare.server.services.webhooks import deliveries
 from docshare.server.workers import jobs
-from tests.support.anonymous_files import share_anonymously
-from tests.support.cast import BASE_URL, World, close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
-from tests.support.due_deliveries import deliver_due
-from tests.support.gate_client import GateClient
-from tests.support.oauth_app import make_app
-from tests.support.owner import put_settings, sign_in_browser
-from tests.support.pdfs import simple_pdf
-from tests.support.reader import FakeReader
-from tests.support.receivers import LOOPBACK_NETWORKS, add_webhook, open_receiver, record_replacements
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.due_deliveries import deliver_due
+from tests.support.outside.oauth_app import make_app
+from tests.support.outside.receivers import LOOPBACK_NETWORKS, add_webhook, open_receiver, record_replacements
+from tests.support.owner.browser import put_settings, sign_in_browser
+from tests.support.people.anonymous_files import share_anonymously
+from tests.support.people.cast import BASE_URL, World, close_world, make_runtime, make_world
+from tests.support.people.gate_client import GateClient
+from tests.support.people.reader import FakeReader
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 Probe = Callable[[], bool]

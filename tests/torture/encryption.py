@@ -24,9 +24,9 @@ from typing import Any
 import requests
 
 from docshare.server.store.identity import instance_key
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
 from tests.support.polling import wait_until
-from tests.support.server_process import make_env, run_docshare, run_server, start_server
+from tests.support.servers.server_process import make_env, run_docshare, run_server, start_server
 
 _LIMITS = {"DOCSHARE_RATE_LIMIT": "1000000", "DOCSHARE_ADDRESS_LIMIT": "1000000"}
 _SIZES = (0, 0, 70_000, 300_000, 1_000_000, 5_000_000)  # bytes after the pages; above 4 MiB a download is streamed

@@ -17,9 +17,9 @@ import requests
 
 from docshare.server.store.postgresql import PostgresqlStore
 from docshare.server.store.tables import feed
-from tests.support.pdfs import simple_pdf
-from tests.support.postgresql import drop_store, make_store
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.servers.server_process import ServerProcess, run_server
 
 PROCESSES, THREADS = 4, 8
 _LIMIT = 100

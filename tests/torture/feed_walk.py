@@ -17,8 +17,8 @@ from typing import Any
 
 import requests
 
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.server_process import ServerProcess, run_server
 
 POLLERS = 5
 _WRITERS = 4

@@ -12,7 +12,7 @@ from typing import Any
 
 import requests
 
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 PAGES = 900
 _VERSION = re.compile(r'"version": ?"([^"]*)"')

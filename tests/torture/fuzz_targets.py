@@ -139,8 +139,8 @@ def url_rule(data: bytes) -> None:
 
 @cache
 def _make_visitor() -> FlaskClient:
-    from tests.support.cast import make_runtime, make_world
     from tests.support.clock import FakeClock
+    from tests.support.people.cast import make_runtime, make_world
 
     clock = FakeClock()
     engine = PdfEngine(workers=1)

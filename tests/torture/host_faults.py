@@ -21,8 +21,8 @@ from pathlib import Path
 
 import requests
 
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import make_env, run_docshare, start_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.server_process import make_env, run_docshare, start_server
 
 _SPACE = "3g"
 _TIMEOUT_S = 30

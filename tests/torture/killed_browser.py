@@ -22,10 +22,10 @@ from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.readership import viewing
-from tests.support.browser import CHROMIUM, DESKTOP, SWITCHES, wait_for_page
-from tests.support.cast import World, make_runtime, make_world
-from tests.support.in_process_server import RunningClock, serve_world
-from tests.support.pdfs import A4, simple_pdf
+from tests.support.browsers.browser import CHROMIUM, DESKTOP, SWITCHES, wait_for_page
+from tests.support.documents.pdfs import A4, simple_pdf
+from tests.support.people.cast import World, make_runtime, make_world
+from tests.support.servers.in_process_server import RunningClock, serve_world
 
 LOST_MS = 3_000
 SEEN_MS = 1_000

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import requests
 
 from docshare.contract.plans import MB, PLAN_LIMITS, Plan
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.servers.server_process import ServerProcess, run_server
 from tests.torture.proxies import write_document
 
 _BLOCK = 1 << 20

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.readership.viewing import SESSION_START_POLICY
-from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import FakeClock
-from tests.support.reader import DESKTOP, FakeReader, end_all_sessions, view_count
+from tests.support.people.cast import World, make_runtime, make_world
+from tests.support.people.reader import DESKTOP, FakeReader, end_all_sessions, view_count
 
 VIEWS_PER_READER = 12
 VIEWS_PER_ADDRESS = 36

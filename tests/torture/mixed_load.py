@@ -22,9 +22,9 @@ from typing import Any
 
 import requests
 
-from tests.support.pdfs import simple_pdf
-from tests.support.receivers import open_receiver
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.receivers import open_receiver
+from tests.support.servers.server_process import ServerProcess, run_server
 
 _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 _DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"

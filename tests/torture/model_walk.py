@@ -18,7 +18,7 @@ from docshare.contract.wire import format_instant
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import sweeps
-from tests.support.instance_model import (
+from tests.support.servers.instance_model import (
     CONTENTS,
     DAY,
     HOUR,

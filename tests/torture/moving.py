@@ -18,12 +18,12 @@ import requests
 from docshare.server.store.database import Store
 from docshare.server.store.tables import TABLES
 from tests.benchmarks import readership
-from tests.support.images import make_picture
-from tests.support.object_store import run_object_store
-from tests.support.pdfs import simple_pdf
-from tests.support.postgresql import drop_store, make_store
-from tests.support.receivers import open_receiver
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.documents.images import make_picture
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.object_store import run_object_store
+from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.outside.receivers import open_receiver
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 _TIMEOUT_S = 1800
 _BASE_URL = "https://docs.example.com"

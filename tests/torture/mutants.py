@@ -35,7 +35,7 @@ _CUTTING = ("tests/pdf/test_resources.py", "tests/pdf/test_cut.py", "tests/pdf/t
 MODULES: dict[str, Guard] = {
     "auth": Guard(
         "docshare/server/services/accounts/callers.py",
-        ("tests/api/test_callers.py", "tests/api/test_auth.py", "tests/api/test_manage_tokens.py"),
+        ("tests/api/test_callers.py", "tests/api/test_auth.py", "tests/api/files/test_manage_tokens.py"),
     ),
     "plans": Guard(
         "docshare/contract/features.py", ("tests/contract/test_features.py", "tests/contract/test_plans.py")
@@ -51,8 +51,8 @@ MODULES: dict[str, Guard] = {
     "retry": Guard(
         "docshare/server/services/webhooks/dispatch.py",
         (
-            "tests/workers/test_deliveries_abandoned.py",
-            "tests/workers/test_deliveries.py",
+            "tests/workers/deliveries/test_abandoned.py",
+            "tests/workers/deliveries/test_deliveries.py",
             "tests/http/test_metrics.py::test_a_queued_delivery_is_reported_with_its_age",
             "tests/workers/test_other_instances.py::test_claims_of_a_crashed_instance_are_released_after_30_seconds",
         ),

@@ -16,11 +16,11 @@ from unittest import mock
 
 from docshare.server.outbound.exchange import OutboundClient
 from docshare.server.pdf.engine import PdfEngine
-from tests.support.cast import BASE_URL, World, close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
-from tests.support.forbidden_urls import FORMS
-from tests.support.owner import put_settings
-from tests.support.payloads import CANARY
+from tests.support.outside.forbidden_urls import FORMS
+from tests.support.outside.payloads import CANARY
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import BASE_URL, World, close_world, make_runtime, make_world
 
 NAME = "Secret plans.pdf"
 _MARKUP = (

@@ -24,9 +24,9 @@ from docshare.server.pdf.engine import PdfEngine
 from tests.office.test_bombs import CONTAINERS
 from tests.office.test_detect import REJECTED
 from tests.office.test_prescan import HOSTILE
-from tests.support import office
-from tests.support.cast import World, close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
+from tests.support.documents import office
+from tests.support.people.cast import World, close_world, make_runtime, make_world
 
 CANARY = "canary-77c1f2"
 _SCHEMES = (

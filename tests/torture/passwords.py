@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 
 import requests
 
-from tests.support import pdfs
+from tests.support.documents import pdfs
 from tests.torture.flooded_server import AttackRequest, FloodedServer, open_flooded_server
 from tests.torture.rendering import TRIAL_COOKIE, ResponseTimes, attack_in_background, measure_calls
 

@@ -26,13 +26,13 @@ from PIL import Image
 
 from docshare.server.store.master_keys import KeyFile
 from docshare.server.store.vault import Vault, name_data_key
-from tests.support.images import encode_image
-from tests.support.object_store import ObjectStore, run_object_store
-from tests.support.office import change_parts, make_docx
-from tests.support.pdfs import Sheet, lines_content, sheets_pdf
+from tests.support.documents.images import encode_image
+from tests.support.documents.office import change_parts, make_docx
+from tests.support.documents.pdfs import Sheet, lines_content, sheets_pdf
+from tests.support.engines.object_store import ObjectStore, run_object_store
 from tests.support.polling import wait_until
-from tests.support.process_memory import read_memory, read_open_files
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.servers.process_memory import read_memory, read_open_files
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 WORD = f"PLANTED{os.getpid()}-"  # other runs on this machine have another
 _LIMITS = {f"DOCSHARE_{name}_LIMIT": "1000000" for name in ("RATE", "ADDRESS")}

@@ -22,8 +22,8 @@ import requests
 
 from docshare.cli import topics
 from docshare.contract.plans import GB
-from tests.support.import_source import make_certificate
-from tests.support.server_process import make_env, run_docshare, start_server
+from tests.support.outside.import_source import make_certificate
+from tests.support.servers.server_process import make_env, run_docshare, start_server
 
 _BLOCK = 1 << 20
 _SPOOLS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")  # where nginx buffers request bodies

@@ -19,9 +19,9 @@ import zxingcpp
 from PIL import Image
 
 from docshare.server.pdf.engine import PdfEngine
-from tests.support.cast import BASE_URL, World, close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
-from tests.support.owner import put_settings
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import BASE_URL, World, close_world, make_runtime, make_world
 
 MOST_BYTES = 20_000
 _LINKS = 500

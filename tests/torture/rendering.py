@@ -25,7 +25,7 @@ from typing import Any
 
 import requests
 
-from tests.support import hostile_pdfs, pdfs
+from tests.support.documents import hostile_pdfs, pdfs
 from tests.torture.flooded_server import PAGES, AttackRequest, FloodedServer, open_flooded_server
 
 CLIENTS = 12

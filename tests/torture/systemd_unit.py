@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from docshare.cli import topics
-from tests.support import office, pdfs
+from tests.support.documents import office, pdfs
 from tests.support.polling import wait_until
 from tests.support.repository import ROOT
 

@@ -9,7 +9,7 @@ import pytest
 
 from docshare.server.pdf.child import BrokenWorkerError
 from docshare.server.pdf.probe import ConfinementProbe
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
 from tests.torture import confinement, payload
 from tests.torture.confinement import Arena
 

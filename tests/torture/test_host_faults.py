@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.support.server_process import run_docshare
+from tests.support.servers.server_process import run_docshare
 from tests.torture.host_faults import (
     FAULTS,
     FaultFigures,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.cast import World
+from tests.support.people.cast import World
 from tests.torture.made_up_views import ATTACKS, SHORT, AttackedDocument, AttackOutcome
 
 

@@ -1,6 +1,6 @@
 """The short form of ``oembed_hostile``."""
 
-from tests.support.cast import World
+from tests.support.people.cast import World
 from tests.torture import oembed_hostile
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.cast import World
+from tests.support.people.cast import World
 from tests.torture import qr_links
 
 

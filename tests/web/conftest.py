@@ -9,14 +9,14 @@ import pytest
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
 
-    from tests.support.cast import World
-    from tests.support.feedback_client import FeedbackClient
+    from tests.support.people.cast import World
+    from tests.support.people.feedback_client import FeedbackClient
 
 
 @pytest.fixture
 def owner_browser(world: World) -> FlaskClient:
     """Return the signed-in browser of Pia."""
-    from tests.support.owner import sign_in_browser
+    from tests.support.owner.browser import sign_in_browser
 
     return sign_in_browser(world, world.pia)
 
@@ -24,6 +24,6 @@ def owner_browser(world: World) -> FlaskClient:
 @pytest.fixture
 def ann(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
     """Return a reader of the uploaded file."""
-    from tests.support.feedback_client import FeedbackClient
+    from tests.support.people.feedback_client import FeedbackClient
 
     return FeedbackClient(world, uploaded_file["shortId"])

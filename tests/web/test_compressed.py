@@ -11,12 +11,12 @@ from docshare.contract.scopes import OPERATIONS, Lane
 from docshare.server.api import files
 from docshare.server.web import assets
 from tests.api.raw_client import open_listener
-from tests.support.cast import Person, World
-from tests.support.oauth_app import make_app
-from tests.support.outlines import add_outline
-from tests.support.owner import put_settings
-from tests.support.pdfs import dense_text_pdf
-from tests.support.rows import insert_gate_response, insert_view
+from tests.support.documents.outlines import add_outline
+from tests.support.documents.pdfs import dense_text_pdf
+from tests.support.engines.rows import insert_gate_response, insert_view
+from tests.support.outside.oauth_app import make_app
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import Person, World
 from tests.web.test_every_route import list_paths
 
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}

@@ -8,11 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.cast import BASE_URL, World
-from tests.support.cookie_routes import COOKIE_ROUTES as OTHER_ROWS
-from tests.support.cookie_routes import COOKIELESS, CookieRequest, OwnerAndReader, SenderKind, make_owner_and_reader
-from tests.support.database import dump_database
-from tests.support.owner_routes import OWNER_ROUTES
+from tests.support.engines.database import dump_database
+from tests.support.owner.routes import OWNER_ROUTES
+from tests.support.people.cast import BASE_URL, World
+from tests.support.people.cookie_routes import COOKIE_ROUTES as OTHER_ROWS
+from tests.support.people.cookie_routes import (
+    COOKIELESS,
+    CookieRequest,
+    OwnerAndReader,
+    SenderKind,
+    make_owner_and_reader,
+)
 
 ROWS = OTHER_ROWS | OWNER_ROUTES
 CHANGES = {"POST", "PUT", "DELETE", "PATCH"}

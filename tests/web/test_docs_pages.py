@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.cast import World
-from tests.support.owner import sign_in_browser
-from tests.support.rows import update_file_row
+from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import sign_in_browser
+from tests.support.people.cast import World
 
 
 def test_a_signed_in_owner_reads_the_manual(world: World) -> None:

@@ -13,12 +13,12 @@ from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
-from tests.support.cast import BASE_URL, World
-from tests.support.database import dump_database
-from tests.support.leaky_pdf import WINDOW, leaky_pdf
-from tests.support.owner import put_settings, sign_in_browser
-from tests.support.pdfs import simple_pdf
-from tests.support.rows import count_rows, update_file_row
+from tests.support.documents.leaky_pdf import WINDOW, leaky_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.database import dump_database
+from tests.support.engines.rows import count_rows, update_file_row
+from tests.support.owner.browser import put_settings, sign_in_browser
+from tests.support.people.cast import BASE_URL, World
 
 PDF = simple_pdf(pages=3)
 HERE = {"REMOTE_ADDR": "203.0.113.7"}

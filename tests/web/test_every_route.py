@@ -12,8 +12,8 @@ from werkzeug.exceptions import MethodNotAllowed
 from werkzeug.test import TestResponse
 
 from tests.api.raw_client import open_listener
-from tests.support.cast import World
-from tests.support.oauth_app import OAuthApp, make_app
+from tests.support.outside.oauth_app import OAuthApp, make_app
+from tests.support.people.cast import World
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND")
 MAY_REPEAT = {"set-cookie", "link"}

@@ -6,12 +6,12 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server import admin
-from tests.support.cast import BASE_URL, World
-from tests.support.database import dump_database
-from tests.support.gate_client import GateClient
-from tests.support.owner import put_settings, sign_in_browser
-from tests.support.pdfs import simple_pdf
-from tests.support.reader import FakeReader, view_count
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.database import dump_database
+from tests.support.owner.browser import put_settings, sign_in_browser
+from tests.support.people.cast import BASE_URL, World
+from tests.support.people.gate_client import GateClient
+from tests.support.people.reader import FakeReader, view_count
 
 ASSET = "00000000-0000-4000-8000-000000000000"
 PAGE_RESOURCES = (

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from docshare.server.web import derived
-from tests.support.cast import World
-from tests.support.owner import put_settings
-from tests.support.rows import update_file_row
+from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import World
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; media-src 'self'; "

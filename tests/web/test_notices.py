@@ -10,12 +10,12 @@ import pytest
 
 from docshare.server.services.operations import mail, unsubscribe
 from docshare.server.services.operations.unsubscribe import NOTICES
-from tests.support.cast import World
-from tests.support.database import dump_database
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
-from tests.support.mail_server import FakeMailServer, read_part
-from tests.support.owner import sign_in_browser
-from tests.support.reader import FakeReader
+from tests.support.engines.database import dump_database
+from tests.support.outside.mail_server import FakeMailServer, read_part
+from tests.support.owner.browser import sign_in_browser
+from tests.support.people.cast import World
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
+from tests.support.people.reader import FakeReader
 
 pytestmark = pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS, notifyOnView=True, notifyOnComment=True)
 

@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 from werkzeug.test import TestResponse
 
-from tests.support.cast import World
-from tests.support.pdfs import simple_pdf
-from tests.support.rows import update_file_row
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.rows import update_file_row
+from tests.support.people.cast import World
 
 LINK = "http://127.0.0.1:8787"
 

@@ -12,8 +12,8 @@ from pyoembed import PyOembedException, oEmbed
 from pyoembed.exceptions import ProviderException
 from requests import Response
 
-from tests.support.cast import BASE_URL, World
-from tests.support.owner import put_settings
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import BASE_URL, World
 
 
 class OembedLinkParser(HTMLParser):

@@ -3,8 +3,8 @@
 import pytest
 
 from docshare.server.services.accounts import sign_in
-from tests.support.cast import BASE_URL, World
-from tests.support.oauth_app import REDIRECT, make_app
+from tests.support.outside.oauth_app import REDIRECT, make_app
+from tests.support.people.cast import BASE_URL, World
 
 UNTRUSTED_URLS = [
     "//evil.example", "///evil.example", "////evil.example", "/\\evil.example", "\\\\evil.example", "\\/evil.example",

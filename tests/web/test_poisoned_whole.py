@@ -3,8 +3,8 @@
 from typing import Any
 
 from docshare.server.store.tables import TABLES
-from tests.support.cast import World
-from tests.support.poisoned_file import PAYLOAD_BATCHES, PoisonedFile
+from tests.support.browsers.poisoned_file import PAYLOAD_BATCHES, PoisonedFile
+from tests.support.people.cast import World
 
 # Text written by the server or never displayed: digests, numbers in JSON, and words from a list.
 SERVER_TEXTS = {

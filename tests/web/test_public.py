@@ -13,14 +13,14 @@ from werkzeug.test import TestResponse
 
 from docshare.server.pdf.pages import PageStore
 from docshare.server.store.stored_bytes import StoredBytes
-from tests.support.cast import World
-from tests.support.database import dump_database
-from tests.support.hostile_pdfs import memory_bomb_on_page_2
-from tests.support.markup import parse_html
-from tests.support.owner import sign_in_browser
-from tests.support.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
-from tests.support.reader import FakeReader
-from tests.support.rows import update_file_row
+from tests.support.browsers.markup import parse_html
+from tests.support.documents.hostile_pdfs import memory_bomb_on_page_2
+from tests.support.documents.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
+from tests.support.engines.database import dump_database
+from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import sign_in_browser
+from tests.support.people.cast import World
+from tests.support.people.reader import FakeReader
 
 
 @pytest.fixture
@@ -151,8 +151,7 @@ def test_a_page_that_crashes_the_engine_is_422_as_plain_text(world: World) -> No
 
 
 def replace_document(world: World, uuid: str) -> None:
-    sent = {"file": (io.BytesIO(simple_pdf(pages=2)), "next.pdf")}
-    assert world.pia.post(f"/api/v1/files/{uuid}/content", data=sent).status_code == 200
+    world.pia.replace(uuid, simple_pdf(pages=2), "next.pdf")
 
 
 def trash_file(world: World, uuid: str) -> None:

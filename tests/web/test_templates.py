@@ -3,7 +3,7 @@
 import pytest
 from jinja2 import UndefinedError
 
-from tests.support.cast import World
+from tests.support.people.cast import World
 
 
 def test_a_missing_attribute_of_an_object_is_an_error(world: World) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from tests.support.cast import World
-from tests.support.owner import put_settings
-from tests.support.rows import update_file_row
+from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import World
 
 LINK_ROUTES = {
     ("GET", "/<name>"): "",

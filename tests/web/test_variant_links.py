@@ -11,16 +11,16 @@ import pytest
 from werkzeug.test import TestResponse
 
 from docshare.server.services.files import hotspots
-from tests.api.test_qr import decode_qr
-from tests.support.cast import World
-from tests.support.database import sqlite_only
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
-from tests.support.gate_client import PAGES_MARKER
-from tests.support.images import make_picture
-from tests.support.owner import put_settings
-from tests.support.pdfs import simple_pdf
-from tests.support.reader import FakeReader, list_sessions, list_view_rows, view_count
-from tests.support.rows import update_file_row
+from tests.api.files.test_qr import decode_qr
+from tests.support.documents.images import make_picture
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.database import sqlite_only
+from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import World
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FEEDBACK_WRITES, FeedbackClient
+from tests.support.people.gate_client import PAGES_MARKER
+from tests.support.people.reader import FakeReader, list_sessions, list_view_rows, view_count
 
 SLUG = "the-canonical-report"
 _ADDRESS = re.compile(r"(?:href|src)=\"(/[^\"]*)\"|(/[^\s,\"]+) (?:800|1600)w")

@@ -11,10 +11,10 @@ from docshare.server.backup.checking import InstanceCheck
 from docshare.server.services.files import burn
 from docshare.server.services.operations import sweeps
 from docshare.server.workers import jobs
-from tests.support.cast import World
-from tests.support.database import sqlite_only
-from tests.support.pdfs import simple_pdf
-from tests.support.rows import count_rows, insert_view, update_file_row
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.database import sqlite_only
+from tests.support.engines.rows import count_rows, insert_view, update_file_row
+from tests.support.people.cast import World
 
 
 def upload_limited(world: World, views: int) -> dict[str, Any]:

@@ -12,11 +12,9 @@ import pytest
 from docshare.server.rules.deliveries import DeliveryLane, DueDelivery, select_deliveries
 from docshare.server.services.webhooks import dispatch
 from docshare.server.workers.dispatcher import Dispatcher
-from tests.support.cast import World
-from tests.support.due_deliveries import deliver_due
-from tests.support.import_source import Script, hold_connection, http_response
-from tests.support.polling import wait_until
-from tests.support.receivers import (
+from tests.support.outside.due_deliveries import deliver_due
+from tests.support.outside.import_source import Script, hold_connection, http_response
+from tests.support.outside.receivers import (
     LOOPBACK_NETWORKS,
     OK,
     ReceivedRequest,
@@ -27,6 +25,8 @@ from tests.support.receivers import (
     record_replacements,
     shorten_deadlines,
 )
+from tests.support.people.cast import World
+from tests.support.polling import wait_until
 
 pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
 

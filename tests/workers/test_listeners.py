@@ -11,10 +11,10 @@ from docshare.contract.signing import verify
 from docshare.server.admin import run_command
 from docshare.server.services.events import listeners
 from docshare.server.workers import jobs
-from tests.support.cast import Person, World
-from tests.support.due_deliveries import deliver_due
-from tests.support.pdfs import simple_pdf
-from tests.support.receivers import FAILING_SCRIPTS, open_receiver, record_replacements
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.due_deliveries import deliver_due
+from tests.support.outside.receivers import FAILING_SCRIPTS, open_receiver, record_replacements
+from tests.support.people.cast import Person, World
 
 URL = "http://127.0.0.1:4000/"
 EVENT_KINDS = [

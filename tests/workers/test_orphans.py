@@ -12,8 +12,8 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.files import purge, removals
 from docshare.server.store.blobs import ORPHAN_AGE_MS, FolderStore
 from docshare.server.store.postgresql import PostgresqlStore
-from tests.support.cast import World
-from tests.support.stored_bytes import list_stored_keys
+from tests.support.engines.stored_bytes import list_stored_keys
+from tests.support.people.cast import World
 
 
 @pytest.fixture

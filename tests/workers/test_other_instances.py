@@ -22,13 +22,10 @@ from docshare.server.store.postgresql import PostgresqlStore
 from docshare.server.workers import dispatcher
 from docshare.server.workers.dispatcher import Dispatcher
 from docshare.server.workers.jobs import Job, run_job
-from tests.support.cast import World
-from tests.support.due_deliveries import deliver_due
-from tests.support.import_source import http_response
-from tests.support.polling import wait_until
-from tests.support.queued_deliveries import list_activity
-from tests.support.reader import FakeReader
-from tests.support.receivers import (
+from tests.support.outside.due_deliveries import deliver_due
+from tests.support.outside.import_source import http_response
+from tests.support.outside.queued_deliveries import list_activity
+from tests.support.outside.receivers import (
     LOOPBACK_NETWORKS,
     OK,
     FakeReceiver,
@@ -36,6 +33,9 @@ from tests.support.receivers import (
     open_receiver,
     record_replacements,
 )
+from tests.support.people.cast import World
+from tests.support.people.reader import FakeReader
+from tests.support.polling import wait_until
 
 
 @pytest.fixture

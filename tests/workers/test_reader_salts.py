@@ -1,8 +1,8 @@
 """The salt of reader identities is deleted after thirty days."""
 
 from docshare.server.workers import jobs
-from tests.support.cast import World
-from tests.support.reader import FakeReader
+from tests.support.people.cast import World
+from tests.support.people.reader import FakeReader
 
 (DELETE_SALTS_JOB,) = (job for job in jobs.JOBS if job.name == "delete old reader salts")
 

@@ -12,11 +12,11 @@ from docshare.server.store.blobs import BACKUP_LOCK, ORPHAN_AGE_MS, REMOVAL_JOB,
 from docshare.server.store.database import CommitUnknownError
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.workers.jobs import JOBS, run_job
-from tests.support.cast import World
-from tests.support.images import make_picture
-from tests.support.pdfs import simple_pdf
-from tests.support.rows import update_file_row
-from tests.support.stored_bytes import list_stored_keys
+from tests.support.documents.images import make_picture
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.rows import update_file_row
+from tests.support.engines.stored_bytes import list_stored_keys
+from tests.support.people.cast import World
 
 
 class BrokenStore:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from docshare.server.workers import jobs
-from tests.support.cast import World
-from tests.support.reader import FakeReader
+from tests.support.people.cast import World
+from tests.support.people.reader import FakeReader
 
 (END_SESSIONS_JOB,) = (job for job in jobs.JOBS if job.name == "end reading sessions")
 

@@ -1,8 +1,8 @@
 """Retention of uncounted sessions and of beacons."""
 
 from docshare.server.workers import jobs
-from tests.support.cast import World
-from tests.support.reader import FakeReader
+from tests.support.people.cast import World
+from tests.support.people.reader import FakeReader
 
 (DELETE_SESSIONS_JOB,) = (job for job in jobs.JOBS if job.name == "delete uncounted sessions")
 (DELETE_BEACONS_JOB,) = (job for job in jobs.JOBS if job.name == "delete old beacons")

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from docshare.cli.commands.config.default_profile import check_profile_exists, make_default
 from docshare.cli.framework import prompts
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
@@ -106,23 +107,6 @@ def use(name: Annotated[str, _NAME], dry_run: DryRunWrite = False) -> ExitCode:
     return make_default(current_context(), name, dry_run=dry_run)
 
 
-def make_default(ctx: Context, name: str, *, dry_run: bool) -> ExitCode:
-    """Make ``name`` the default profile, or print the change with ``dry_run``. Raise Stop (3) if it does not exist."""
-    _check_exists(ctx, name)
-    if dry_run:
-        return preview_changes(ctx, ("WRITE", ctx.config.path, {"profile": name}))
-    use_profile(ctx.config_dir, name)
-    cache.remember_default(ctx, name)
-    ctx.note(f"{name} is now the default profile")
-    return ExitCode.OK
-
-
-def _check_exists(ctx: Context, name: str) -> None:
-    if name not in ctx.config.profiles:
-        known = ", ".join(ctx.config.profiles) or "none"
-        raise Stop(ExitCode.NOT_FOUND, f"profile {name!r} does not exist", hint=f"Profiles: {known}.")
-
-
 @app.command("add")
 def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the new profile.")],
@@ -190,7 +174,7 @@ def remove(name: Annotated[str, _NAME], dry_run: DryRunWrite = False) -> ExitCod
       docshare profile remove work --yes
     """
     ctx = current_context()
-    _check_exists(ctx, name)
+    check_profile_exists(ctx, name)
     if dry_run:
         places = (ctx.config_dir / credentials.FILE_NAME, ctx.config.path)
         return preview_changes(ctx, *(("DELETE", place, {"profile": name}) for place in places))

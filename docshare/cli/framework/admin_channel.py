@@ -1,4 +1,8 @@
-"""Run ``docshare admin`` commands on an instance: through its running server, else in this process."""
+"""Run ``docshare admin`` commands on a data directory: in this process, or on the server that is running on it.
+
+Only one process can open an SQLite database, so a running server of such an instance runs the command itself. On
+PostgreSQL, the command runs in this process, unless it is one of ``_SERVER_COMMANDS``.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,13 +19,14 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.cli.terminal.output import Spec
     from docshare.server.config import Config
-    from docshare.server.store.instance import DirectoryOwner as DirectoryOwner
+    from docshare.server.store.instance import DirectoryOwner
 
 _TIMEOUT_S = 60  # a sweep or a check of a large instance takes a while
 _STARTUP_WAIT_S = 5.0  # seconds to wait for a server that is starting
-_SERVER_COMMANDS = ("doctor", "probe start", "probe end")  # about the memory of the running server
+# These need the memory of the running server, so they never run in this process while one is running.
+_SERVER_COMMANDS = ("doctor", "probe start", "probe end")
 _INIT_COMMAND = "account create"  # the only command that may create a data directory
-_DATA_MARKERS = ("docshare.db", "lock")
+_DATA_FILES = ("docshare.db", "lock")  # one of them exists in every data directory that was ever used
 _DEFAULT_URL = "http://127.0.0.1:8787"
 _LOCAL_ORIGINS = ("built-in", "profile local")  # origins of the URL of a server that ``serve`` runs
 
@@ -31,10 +36,10 @@ Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data d
 
 
 def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any:
-    """Run an admin command on a data directory; through its running server if that owns the database too (SQLite).
+    """Run an admin command on a data directory, in this process or on its running server.
 
     Parameters: ``command`` as typed after ``docshare admin``; ``args`` by name. Return what ``--json`` prints.
-    Raise Problem as the command does, and Stop (11) if the server that owns the directory does not answer.
+    Raise the Problem of a failed command, and Stop (11) if the server that owns the directory does not answer.
     """
     from docshare.server.admin import run_command
     from docshare.server.store.instance import join_instance, open_instance
@@ -55,7 +60,8 @@ def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any
 
 
 def load_admin_config(directory: Path) -> "Config":
-    """Return the configuration of ``directory``, with the address that its last server had. Raise ConfigError."""
+    """Return the configuration of ``directory``. If no base URL is configured, it is that of the server that last ran
+    on the directory. Raise ConfigError."""
     from docshare.server.config import load_config
     from docshare.server.store.instance import read_owner
 
@@ -67,10 +73,10 @@ def load_admin_config(directory: Path) -> "Config":
 
 @contextmanager
 def translate_data_errors(data_dir: Path) -> Iterator[None]:
-    """Translate errors of opening a data directory.
+    """Translate errors of opening a data directory into Stop.
 
-    Raise Stop (13) for a damaged database, (11) for a full or failing disk and for a database or a storage that cannot
-    be reached, (2) for an unusable directory, wrong settings and the database of a later version.
+    The exit code is 13 for a damaged database; 11 for a full or failing disk, and for a database or storage that cannot
+    be reached; 2 for an unusable directory, invalid settings, and a database of a later version.
     """
     import shlex
     import sqlite3
@@ -92,7 +98,7 @@ def translate_data_errors(data_dir: Path) -> Iterator[None]:
             hint = f"See what is intact: docshare admin check --data {shlex.quote(str(data_dir))}; docshare help backup"
             raise Stop(ExitCode.CHECK_FAILED, f"the database in {data_dir} is damaged: {error}", hint=hint) from None
         if fault is not None:
-            reason = _find_reason(error)
+            reason = faults.find_reason(error)
             raise Stop(
                 ExitCode.UNREACHABLE, f"cannot open {data_dir}: {fault.log}{reason and ': '}{reason}", hint=fault.hint
             ) from None
@@ -101,23 +107,9 @@ def translate_data_errors(data_dir: Path) -> Iterator[None]:
         raise Stop(ExitCode.USAGE, f"cannot use {error.filename or data_dir}: {error.strerror or error}") from None
 
 
-def _find_reason(error: BaseException) -> str:
-    """Return why PostgreSQL or a bucket cannot be reached, in its own words; "" for any other error."""
-    from docshare.server.store.blobs import StorageUnreachableError
-
-    if isinstance(error, StorageUnreachableError):
-        return str(error)
-    driver_error: Any = getattr(error, "orig", None)
-    while hasattr(driver_error, "orig"):  # peewee may wrap its own error
-        driver_error = driver_error.orig
-    if not type(driver_error).__module__.startswith("psycopg"):
-        return ""
-    return next((line.strip() for line in str(driver_error).splitlines() if line.strip()), "")
-
-
 def has_data(directory: Path) -> bool:
     """Return whether a server or ``account create`` has ever used ``directory``."""
-    return any((directory / name).exists() for name in _DATA_MARKERS)
+    return any((directory / name).exists() for name in _DATA_FILES)
 
 
 def require_data(directory: Path) -> None:
@@ -135,7 +127,7 @@ def require_data(directory: Path) -> None:
 
 
 def _delegate_to_server(directory: Path, command: str, args: dict[str, str]) -> Any:
-    """Run the command on the server that owns ``directory``, waiting for a server that is starting."""
+    """Run the command on the server that owns ``directory``. Wait for it if it is still starting."""
     import requests
 
     from docshare.server.store.instance import read_owner
@@ -189,9 +181,9 @@ def _post_command(owner: "DirectoryOwner", order: dict[str, Any]) -> Any:
 
 
 class RunningServer:
-    """The server that owns ``directory``, for commands that need a running one. Raises Stop (11) if none runs.
+    """The server that is running on ``directory``. Raises Stop (11) if there is none.
 
-    On a database that several processes use, a command runs in this process, so it works while the server restarts.
+    On PostgreSQL, most commands run in this process, so they also work while the server restarts.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -200,7 +192,7 @@ class RunningServer:
 
     @property
     def owner(self) -> "DirectoryOwner":
-        """Return the owner record that the server wrote."""
+        """The process ID, the addresses and the key that the server wrote to the directory."""
         return self._owner
 
     def reconnect(self) -> None:
@@ -213,7 +205,7 @@ class RunningServer:
     def run_command(self, command: str, args: dict[str, str]) -> Any:
         """Run an admin command and return what ``--json`` prints.
 
-        Raise Problem as the command does, and TransportError if the server or its database does not answer.
+        Raise the Problem of a failed command, and TransportError if the server or its database does not answer.
         """
         import requests
 
@@ -259,7 +251,7 @@ def _find_running_owner(directory: Path) -> "DirectoryOwner":
 
 
 def list_origins(directory: Path) -> tuple[str, ...]:
-    """Return the origins, local and public, of the server that last owned a data directory; empty if there is none."""
+    """Return the local and the public origin of the server that last ran on ``directory``; empty if there is none."""
     from docshare.client.address import parse_origin
 
     if not has_data(directory):
@@ -270,9 +262,9 @@ def list_origins(directory: Path) -> tuple[str, ...]:
     return () if owner is None else (parse_origin(owner.url), parse_origin(owner.base_url))
 
 
-def addresses_of(directory: Path) -> tuple[str, ...]:
-    """Return the addresses with which links of the server of a data directory begin, the public one first; empty where
-    there is no data, or no usable configuration."""
+def list_base_urls(directory: Path) -> tuple[str, ...]:
+    """Return the URLs with which links of the instance in ``directory`` may begin: first the base URL of the server
+    that last ran on it. Empty if the directory has no data, or its configuration is invalid."""
     from docshare.server.config import ConfigError
     from docshare.server.store.instance import read_owner
 
@@ -287,9 +279,8 @@ def addresses_of(directory: Path) -> tuple[str, ...]:
 
 
 def find_local_data_dir(context: "Context", data: Path | None) -> Path | None:
-    """Return the data directory of the local server in use, or None for a remote server.
-
-    The directory is ``data``, or else the default one if the server in effect is the one that owns it.
+    """Return ``data`` if given, else the default data directory if the current server runs on it. Return None for a
+    remote server.
     """
     if data is not None:
         return data.expanduser().absolute()
@@ -316,7 +307,7 @@ def run_change(
 ) -> ExitCode:
     """Run an admin command that changes something and print its result; with ``dry_run``, print only the request.
 
-    Raises as ``run_on_directory``.
+    Raises the same errors as ``run_on_directory``.
     """
     if not dry_run:
         current_context().emit(run_admin_command(context, data, command, **args), spec)

@@ -65,12 +65,12 @@ def resolve_reported_file(context: "Context", word: str, directory: Path) -> str
 
 def _extract_local_name(link: str, directory: Path) -> str:
     """Return the name in a link of the server of ``directory``; raise Stop (2) for a link of another server."""
-    from docshare.cli.framework.admin_channel import addresses_of
+    from docshare.cli.framework.admin_channel import list_base_urls
 
-    own = addresses_of(directory)
-    if own and host_of(link) not in map(host_of, own):
+    own_urls = list_base_urls(directory)
+    if own_urls and host_of(link) not in map(host_of, own_urls):
         hint = "Name the data directory of that server with --data, or the file by its UUID or short id."
-        raise _foreign_link_error(link, own[0], hint)
+        raise _foreign_link_error(link, own_urls[0], hint)
     return extract_link_name(link)
 
 

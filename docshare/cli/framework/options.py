@@ -1,5 +1,8 @@
-"""The values of the global options, as plain data. ``main.root`` declares the options themselves."""
+"""The values of the global options, as plain data, and of options with several words.
 
+``main.root`` declares the global options."""
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
 FORMATS = ("table", "plain", "csv", "tsv", "json", "jsonl", "ids")
@@ -30,3 +33,8 @@ class GlobalOptions(NamedTuple):
     max_wait: float | None = None
     allow_http: bool = False
     ca_bundle: str | None = None
+
+
+def split_words(given: Sequence[str] | None) -> list[str]:
+    """Return the words of an option that can be repeated, and each time can have several words with commas between."""
+    return [word.strip() for value in given or () for word in value.split(",")]

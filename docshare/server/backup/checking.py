@@ -11,26 +11,29 @@ from typing import Any
 
 from docshare.server.backup import contents, placing, reading
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY
-from docshare.server.store import offline
 from docshare.server.store.blobs import BACKUP_LOCK, BlobStore, open_folder
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.lock import is_locked
 from docshare.server.store.master_keys import MasterKeyError
 from docshare.server.store.migrations import STEPS
+from docshare.server.store.tables import contents as content_rows
+from docshare.server.store.tables import deliveries, files, sharing, webhooks
+from docshare.server.store.tables.contents import BlobRow
 from docshare.server.store.vault import Vault
 
 PRIVATE_PATHS = (".", DATABASE, VAULT_KEY, "instance.key", CONFIG, "blobs", "tmp", "cache")
 _UPLOAD_GRACE_MS = 3_600_000  # while a server runs, a younger file may be an upload that does not have a row yet
 _REPAIR_HINT = "docshare admin check --repair, while no server runs"
 _RESTORE_HINT = "restore a backup: docshare admin restore"
-# Descriptions of the kinds of ``offline.list_inconsistent``.
-_INCONSISTENCIES = {
-    "settings": "a file whose settings cannot be read",
-    "trash": "a file in the trash without a purge date",
-    "views": "a file with more views than its view limit",
-    "revisions": "a file whose version has no revision",
-    "overrides": "a link for one recipient whose settings cannot be read",
-    "deliveries": "a delivery whose body cannot be read",
-}
+# Rows that docshare never writes: a description, and the function that returns their UUIDs.
+_INCONSISTENCIES: tuple[tuple[str, Callable[[DatabaseFile], list[str]]], ...] = (
+    ("a file whose settings cannot be read", files.list_with_invalid_settings),
+    ("a file in the trash without a purge date", files.list_without_purge_date),
+    ("a file with more views than its view limit", files.list_over_view_limit),
+    ("a file whose version has no revision", files.list_without_revision),
+    ("a link for one recipient whose settings cannot be read", sharing.list_with_invalid_overrides),
+    ("a delivery whose body cannot be read", deliveries.list_with_invalid_body),
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Finding:
 class DamagedRow:
     """A row whose bytes are missing or differ: ``problem`` as text."""
 
-    row: reading.BlobRow
+    row: BlobRow
     problem: str
 
 
@@ -91,7 +94,7 @@ class InstanceCheck:
         yield from self._check_permissions()
         try:
             with reading.open_database(self._database) as database:
-                step = reading.schema_step(database)
+                step = database.schema_version()
                 yield from _check_integrity(database)
                 yield from _check_schema(step)
                 if step != len(STEPS):
@@ -111,13 +114,13 @@ class InstanceCheck:
         if not wide:
             yield Finding("permissions", True, "other users of this machine cannot read it")
 
-    def _check_content(self, database: sqlite3.Connection) -> Iterator[Finding]:
+    def _check_content(self, database: DatabaseFile) -> Iterator[Finding]:
         # All at once, because a long read transaction keeps the write-ahead log from being truncated.
-        rows = list(reading.list_rows(database))
+        rows = list(content_rows.stream_rows(database))
         size, done, damages = sum(row.size for row in rows), 0, []
         for row in rows:
             damage = self._find_damage(row)
-            if damage is not None and offline.is_referenced(database, row.blob):  # else it was deleted or replaced
+            if damage is not None and content_rows.list_stored(database, [row.blob]):  # else it was deleted or replaced
                 damages.append(damage)
             done += row.size
             self._progress(done, size)
@@ -131,10 +134,10 @@ class InstanceCheck:
     def list_damaged(self) -> list[DamagedRow]:
         """Return the rows whose bytes are missing or changed."""
         with reading.open_database(self._database) as database:
-            found = (self._find_damage(row) for row in reading.list_rows(database))
+            found = (self._find_damage(row) for row in content_rows.stream_rows(database))
             return [damage for damage in found if damage is not None]
 
-    def _find_damage(self, row: reading.BlobRow) -> DamagedRow | None:
+    def _find_damage(self, row: BlobRow) -> DamagedRow | None:
         size = self._blobs.find_size(row.blob)
         if size is None:
             return DamagedRow(row, "its content is missing from the store")
@@ -151,7 +154,7 @@ class InstanceCheck:
             return DamagedRow(row, f"{self._vault.keys.name} cannot decrypt its content")
         return None
 
-    def _check_unreferenced(self, database: sqlite3.Connection) -> Iterator[Finding]:
+    def _check_unreferenced(self, database: DatabaseFile) -> Iterator[Finding]:
         if is_locked(self._data / BACKUP_LOCK):
             yield Finding("leftovers", True, "a backup is running; files deleted meanwhile are removed after it")
             return
@@ -163,9 +166,9 @@ class InstanceCheck:
         for path in sorted(self._data.glob(f"{placing.ASIDE_PREFIX}*")):
             yield Finding("leftovers", True, f"{path.name} was replaced by a restore; delete it if you do not need it")
 
-    def list_unreferenced(self, database: sqlite3.Connection) -> list[Path]:
+    def list_unreferenced(self, database: DatabaseFile) -> list[Path]:
         """Return blobs that no row refers to, and unfinished uploads."""
-        known = {row.blob for row in reading.list_rows(database)}
+        known = {row.blob for row in content_rows.stream_rows(database)}
         # In a shared store, bytes without a row may be uploads to other instances; a server deletes them after a day.
         stored = [] if self._blobs.is_shared else (self._data / "blobs").glob("*/*")
         blobs = [path for path in stored if path.name not in known]
@@ -177,8 +180,8 @@ class InstanceCheck:
         except FileNotFoundError:  # it was deleted meanwhile
             return False
 
-    def _check_secrets(self, database: sqlite3.Connection) -> Iterator[Finding]:
-        sealed, key = offline.list_webhook_secrets(database), self._vault.keys.name
+    def _check_secrets(self, database: DatabaseFile) -> Iterator[Finding]:
+        sealed, key = webhooks.list_secrets(database), self._vault.keys.name
         if sealed and not self._vault.keys.exist():
             fix = f"put {key} back; without it, create the webhooks again"
             yield Finding("secrets", False, f"{key} is missing: no delivery can be signed", fix)
@@ -190,8 +193,8 @@ class InstanceCheck:
         if not closed:
             yield Finding("secrets", True, f"{key} decrypts the secrets of all {len(sealed)} webhooks")
 
-    def _check_encryption(self, database: sqlite3.Connection) -> Iterator[Finding]:
-        rows = list(reading.list_rows(database))
+    def _check_encryption(self, database: DatabaseFile) -> Iterator[Finding]:
+        rows = list(content_rows.stream_rows(database))
         encrypted = sum(row.sealed_key is not None for row in rows)
         if encrypted and not self._vault.keys.exist():
             fix = f"put {self._vault.keys.name} back: from a backup, or from docshare admin vault export"
@@ -207,9 +210,9 @@ def find_exposed(data_dir: Path) -> list[Path]:
     return [path for path in paths if path.exists() and path.stat().st_mode & 0o077]
 
 
-def _check_integrity(database: sqlite3.Connection) -> Iterator[Finding]:
-    problems = [verdict for (verdict,) in database.execute("PRAGMA integrity_check") if verdict != "ok"]
-    for table, row_id, parent, _ in database.execute("PRAGMA foreign_key_check"):
+def _check_integrity(database: DatabaseFile) -> Iterator[Finding]:
+    problems = [verdict for (verdict,) in database.fetch_all("PRAGMA integrity_check") if verdict != "ok"]
+    for table, row_id, parent, _ in database.fetch_all("PRAGMA foreign_key_check"):
         problems.append(f"row {row_id} of {table} points to a missing row of {parent}")
     for problem in problems:
         yield Finding("database", False, problem, f"{_REPAIR_HINT}; if that does not help, {_RESTORE_HINT}")
@@ -229,10 +232,8 @@ def _check_schema(step: int) -> Iterator[Finding]:
         yield Finding("schema", True, f"it is at step {step}, which this docshare requires")
 
 
-def _check_rows(database: sqlite3.Connection) -> Iterator[Finding]:
-    found = [
-        (what, uuid) for kind, what in _INCONSISTENCIES.items() for uuid in offline.list_inconsistent(database, kind)
-    ]
+def _check_rows(database: DatabaseFile) -> Iterator[Finding]:
+    found = [(what, uuid) for what, list_uuids in _INCONSISTENCIES for uuid in list_uuids(database)]
     for what, uuid in found:
         yield Finding("rows", False, f"{what}: {uuid}", _RESTORE_HINT)
     if not found:

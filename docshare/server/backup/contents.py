@@ -2,8 +2,8 @@
 
 from docshare.server.backup import durable
 from docshare.server.store.blobs import BlobStore
-from docshare.server.store.offline import BlobRow
 from docshare.server.store.segments import DamagedBytesError, decrypt_blocks
+from docshare.server.store.tables.contents import BlobRow
 from docshare.server.store.vault import Vault, name_data_key
 
 

@@ -17,6 +17,7 @@ from docshare.server.store.identity import (
     read_database_marker,
     write_database_marker,
 )
+from docshare.server.store.tables import contents as content_rows
 
 
 def require_own_database(data_dir: Path, instance: str) -> None:
@@ -49,8 +50,8 @@ def mark_database(data_dir: Path, url: str, instance: str) -> None:
 def _is_moved(database: Path, instance: str) -> bool:
     """Return whether the SQLite database was copied to that of ``instance``, or has no documents."""
     try:
-        with reading.open_database(database) as connection:
-            is_empty = next(iter(reading.list_rows(connection)), None) is None
-            return is_empty or reading.instance_id(connection) == instance
+        with reading.open_database(database) as opened:
+            is_empty = next(iter(content_rows.stream_rows(opened)), None) is None
+            return is_empty or reading.instance_id(opened) == instance
     except sqlite3.Error:
         return False

@@ -6,7 +6,6 @@ store once the backup has ended or its process has died.
 """
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -18,11 +17,13 @@ from docshare import __version__
 from docshare.server.backup import contents, durable, reading
 from docshare.server.backup.archive import Progress, Sink
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY, BlobContent, Manifest, Member
-from docshare.server.backup.reading import BlobRow
 from docshare.server.store.blobs import BACKUP_LOCK, REMOVAL_JOB, BlobStore, open_folder
 from docshare.server.store.database import Store
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 from docshare.server.store.master_keys import MasterKeyError
+from docshare.server.store.tables import contents as content_rows
+from docshare.server.store.tables.contents import BlobRow
 from docshare.server.store.vault import Vault
 
 _LOCK_ATTEMPTS, _LOCK_PAUSE_S = 100, 0.05  # a server that deletes blobs holds the lock for a moment
@@ -143,11 +144,11 @@ def make_backup(
                 sink.begin(size, instance)
                 files = dict(_add_named_members([(DATABASE, staging), *named], sink, report))
                 collector = _BlobCollector(store, vault, sink, report)
-                for row in reading.list_rows(database):
+                for row in content_rows.stream_rows(database):
                     collector.collect(row)
                 found = Manifest(
                     __version__,
-                    reading.schema_step(database),
+                    database.schema_version(),
                     now,
                     reading.count_tables(database),
                     files,
@@ -166,11 +167,11 @@ def _add_named_members(named: list[tuple[str, Path]], sink: Sink, progress: Prog
             yield name, sink.add_named(name, path, progress)
 
 
-def _compute_size(store: BlobStore, named: list[tuple[str, Path]], database: sqlite3.Connection) -> int:
+def _compute_size(store: BlobStore, named: list[tuple[str, Path]], database: DatabaseFile) -> int:
     """Return the most bytes that can follow the database. The size of each blob is read from its store too, because a
     damaged blob may be longer than its row says."""
     size = sum(path.stat().st_size for _, path in named if path.is_file())
-    for row in reading.list_rows(database):
+    for row in content_rows.stream_rows(database):
         size += max(row.size, store.find_size(row.blob) or 0)
     return size
 

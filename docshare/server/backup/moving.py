@@ -16,14 +16,15 @@ from tempfile import TemporaryDirectory
 
 from docshare.server.backup import contents, database_marker, durable, reading
 from docshare.server.backup.manifest import DATABASE, VAULT_KEY
-from docshare.server.backup.reading import BlobRow
 from docshare.server.config import Config
 from docshare.server.runtime import open_blobs, open_store, open_vault, random_token
 from docshare.server.store import copying
 from docshare.server.store.blobs import BlobStore, FolderStore
 from docshare.server.store.database import Store
 from docshare.server.store.instance import create_directories
+from docshare.server.store.tables import contents as content_rows
 from docshare.server.store.tables import instance as instance_rows
+from docshare.server.store.tables.contents import BlobRow
 from docshare.server.store.vault import Vault
 
 Progress = Callable[[int, int], None]
@@ -80,7 +81,7 @@ def move_to_folder(config: Config, folder: Path, progress: Progress) -> MoveResu
     partial = folder / f"{DATABASE}.part"
     rows = export_database(config, partial)
     with reading.open_database(partial, still=True) as database:
-        blobs = list(reading.list_rows(database))
+        blobs = list(content_rows.stream_rows(database))
     damaged = _copy_blobs(config, target, blobs, progress)
     key = folder / VAULT_KEY
     key.unlink(missing_ok=True)
@@ -102,7 +103,7 @@ def move_to_storage(config: Config, target: BlobStore, progress: Progress) -> Mo
             path = Path(folder) / DATABASE
             export_database(config, path)
         with reading.open_database(path) as database:
-            blobs, instance = list(reading.list_rows(database)), reading.instance_id(database)
+            blobs, instance = list(content_rows.stream_rows(database)), reading.instance_id(database)
     if target.claim(instance) != instance:
         raise copying.NotCopyableError("the target has the documents of another instance")
     damaged = _copy_blobs(config, target, blobs, progress)

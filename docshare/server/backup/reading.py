@@ -12,12 +12,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from docshare.server.store.offline import BlobRow as BlobRow
-from docshare.server.store.offline import count_tables as count_tables
-from docshare.server.store.offline import find_secret
-from docshare.server.store.offline import list_rows as list_rows
-from docshare.server.store.offline import query_number as query_number
-from docshare.server.store.offline import schema_step as schema_step
+from docshare.server.store.database_file import DatabaseFile
+from docshare.server.store.tables import instance as instance_rows
 
 _PAGES_PER_STEP = 2048  # copied at a time; 8 MB
 _BUSY_TIMEOUT_S = 30.0
@@ -26,12 +22,12 @@ IDENTITY_SECRET = "instance-1"  # noqa: S105 - the name of the secret that ident
 
 
 @contextmanager
-def open_database(database: Path, *, still: bool = False) -> Iterator[sqlite3.Connection]:
+def open_database(database: Path, *, still: bool = False) -> Iterator[DatabaseFile]:
     """Open the database read-only; ``still``: no other process has it open. Raises sqlite3.Error."""
     mode = "mode=ro&immutable=1" if still else "mode=ro"
     uri = f"file:{quote(str(database.absolute()))}?{mode}"
     with closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT_S, isolation_level=None)) as connection:
-        yield connection
+        yield DatabaseFile(connection)
 
 
 def copy_database(source: Path, target: Path, progress: Callable[[int], None]) -> None:
@@ -45,9 +41,9 @@ def copy_database(source: Path, target: Path, progress: Callable[[int], None]) -
     with open_database(source) as live, closing(sqlite3.connect(target, isolation_level=None)) as into:
         into.execute("PRAGMA journal_mode = OFF")
         into.execute("PRAGMA synchronous = OFF")
-        page = query_number(live, "PRAGMA page_size")
+        ((page,),) = live.fetch_all("PRAGMA page_size")
         live.execute("BEGIN")  # kept open, so that a write in between does not restart the copy
-        live.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+        live.fetch_one("SELECT 1 FROM sqlite_schema LIMIT 1")
         before = [0]
 
         def step(_status: int, remaining: int, total: int) -> None:
@@ -55,7 +51,7 @@ def copy_database(source: Path, target: Path, progress: Callable[[int], None]) -
             progress(done - before[0])
             before[0] = done
 
-        live.backup(into, pages=_PAGES_PER_STEP, progress=step)
+        live.connection.backup(into, pages=_PAGES_PER_STEP, progress=step)
         live.execute("COMMIT")
         into.execute("PRAGMA journal_mode = DELETE")  # so that the copy is a single file
 
@@ -63,13 +59,21 @@ def copy_database(source: Path, target: Path, progress: Callable[[int], None]) -
 def database_size(database: Path) -> int:
     """Return the size in bytes of a copy of the database."""
     with open_database(database) as live:
-        return query_number(live, "PRAGMA page_size") * query_number(live, "PRAGMA page_count")
+        ((size,),), ((count,),) = live.fetch_all("PRAGMA page_size"), live.fetch_all("PRAGMA page_count")
+        return int(size) * int(count)
 
 
-def instance_id(connection: sqlite3.Connection) -> str:
+def count_tables(database: DatabaseFile) -> dict[str, int]:
+    """Count accounts, files and webhooks. Works at every step of the schema."""
+    return {
+        table: database.count_rows(table) for table in ("accounts", "files", "webhooks") if database.has_table(table)
+    }
+
+
+def instance_id(database: DatabaseFile) -> str:
     """Return an id of the instance that is kept by every restore; empty if the instance was last opened by a version
     that did not have it."""
-    secret = find_secret(connection, IDENTITY_SECRET)
+    secret = instance_rows.find_secret(database, IDENTITY_SECRET)
     return "" if secret is None else hash_identity(secret)
 
 

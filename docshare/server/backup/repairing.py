@@ -12,8 +12,9 @@ from docshare.contract.wire import format_instant
 from docshare.server.backup import placing
 from docshare.server.backup.checking import DamagedRow, Finding, InstanceCheck, find_exposed
 from docshare.server.backup.manifest import DATABASE
-from docshare.server.store import offline
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.migrations import STEPS
+from docshare.server.store.tables import files
 from docshare.server.store.vault import Vault
 
 LOST_AND_FOUND = "lost-and-found"
@@ -27,11 +28,12 @@ def repair(data_dir: Path, vault: Vault, *, now: int) -> list[Finding]:
     placing.finish_restore(data_dir)
     check = InstanceCheck(data_dir, now=now, serving=False, vault=vault)
     done = [_restrict_access(path) for path in find_exposed(data_dir)]
-    with closing(sqlite3.connect(data_dir / DATABASE, isolation_level=None)) as database:
-        if database.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+    with closing(sqlite3.connect(data_dir / DATABASE, isolation_level=None)) as connection:
+        database = DatabaseFile(connection)
+        if database.fetch_one("PRAGMA integrity_check(1)") != ("ok",):
             database.execute("REINDEX")
             done.append(Finding("database", True, "its indexes were rebuilt"))
-        if database.execute("PRAGMA user_version").fetchone() == (len(STEPS),):
+        if database.schema_version() == len(STEPS):
             place = data_dir / LOST_AND_FOUND / format_instant(now).replace(":", "").replace("-", "").replace(".", "")
             done += [_move_aside(data_dir, path, place) for path in check.list_unreferenced(database)]
             for damage in check.list_damaged():
@@ -53,11 +55,11 @@ def _move_aside(data_dir: Path, path: Path, place: Path) -> Finding:
     return Finding("leftovers", True, f"{path.relative_to(data_dir)} was moved to {target}")
 
 
-def _freeze_damaged(database: sqlite3.Connection, damage: DamagedRow, now: int) -> list[Finding]:
+def _freeze_damaged(database: DatabaseFile, damage: DamagedRow, now: int) -> list[Finding]:
     """Freeze the links of a damaged file: readers get a notice instead of errors, and the owner can still replace the
     document."""
     row = damage.row
-    if row.kind != "file" or not offline.freeze_file(database, row.uuid, now):
+    if row.kind != "file" or not files.freeze_by_uuid(database, row.uuid, now):
         return []
     detail = f"the links of file {row.uuid} were frozen: {damage.problem}"
     return [Finding("content", True, detail, "once its owner has replaced it: docshare admin unfreeze")]

@@ -28,8 +28,10 @@ from docshare.server.backup.manifest import (
 )
 from docshare.server.backup.placing import ASIDE_NAME_FILE, ASIDE_PREFIX, PARTIAL, READY, finish_restore
 from docshare.server.backup.sources import MemberStream, Source
-from docshare.server.store import offline
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.migrations import STEPS
+from docshare.server.store.tables import STREAMS, deliveries, mail, oauth, sign_in
+from docshare.server.store.tables import contents as content_rows
 
 _INCOMING = "incoming"  # the members as received, below PARTIAL
 # Clients keep the last id that they saw of a stream, and would miss later events with lower ids.
@@ -172,19 +174,19 @@ def _flat_name(path: str) -> str:
 def _require_valid_database(database: Path, manifest: Manifest) -> None:
     """Raise InvalidBackup unless the database can be used and every row has its bytes."""
     try:
-        with reading.open_database(database, still=True) as connection:
-            step = reading.schema_step(connection)
+        with reading.open_database(database, still=True) as opened:
+            step = opened.schema_version()
             if step > len(STEPS):
                 raise InvalidBackup(
                     f"its database version {step} is newer than this docshare ({len(STEPS)}); upgrade it"
                 )
-            (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            ((verdict,),) = opened.fetch_all("PRAGMA integrity_check(1)")
             if verdict != "ok":
                 raise InvalidBackup(f"its database is damaged: {verdict}")
             if step != manifest.schema:
                 raise InvalidBackup(f"its database is at version {step}, but its {MANIFEST} says {manifest.schema}")
             keys = manifest.digests_by_key()
-            for row in reading.list_rows(connection):
+            for row in content_rows.stream_rows(opened):
                 found = keys.get(row.blob)
                 if row.blob not in manifest.damaged and (found is None or found != (row.sha256 or found)):
                     raise InvalidBackup(f"the content of {row.kind} {row.uuid} is missing")
@@ -211,12 +213,14 @@ def _build_instance(partial: Path, manifest: Manifest) -> None:
 def _prepare_database(database: Path, now: int, *, hold: bool) -> None:
     """Update the restored database: end sign-ins, advance stream ids and, with ``hold``, cancel pending messages."""
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("PRAGMA secure_delete = ON")
-        tables = offline.list_tables(connection)
-        connection.execute("BEGIN IMMEDIATE")
+        opened = DatabaseFile(connection)
+        opened.execute("PRAGMA secure_delete = ON")
+        opened.execute("BEGIN IMMEDIATE")
         # Sessions and tokens that were revoked after the backup must not become valid again.
-        offline.delete_sign_ins(connection, tables)
-        offline.advance_stream_ids(connection, _STREAM_ID_STEP)
+        sign_in.delete_all(opened)
+        oauth.delete_all_tokens(opened)
+        opened.advance_last_ids(STREAMS, _STREAM_ID_STEP)
         if hold:
-            offline.cancel_pending(connection, tables, now)
-        connection.execute("COMMIT")
+            deliveries.cancel_pending(opened, now)
+            mail.cancel_pending(opened, now)
+        opened.execute("COMMIT")

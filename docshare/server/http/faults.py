@@ -195,7 +195,8 @@ _log_lock = threading.Lock()
 
 
 def log_error(error: BaseException, message: str, **facts: object) -> None:
-    """Log ``error``: a fault of the host in one line, at most every ten seconds; any other with its traceback."""
+    """Log ``error``: a fault of the host in one line with its reason, at most every ten seconds; any other with its
+    traceback."""
     fault = find_fault(error)
     if fault is None:
         LOGGER.error(message, exc_info=error, extra=facts)
@@ -205,7 +206,17 @@ def log_error(error: BaseException, message: str, **facts: object) -> None:
         if now - _last_logged.get(fault.log, -_LOG_INTERVAL_S) < _LOG_INTERVAL_S:
             return
         _last_logged[fault.log] = now
-    LOGGER.log(logging.ERROR, f"{message}: {fault.log}", extra=facts)
+    LOGGER.log(logging.ERROR, f"{message}: {fault.log}", extra={**facts, "reason": find_reason(error) or None})
+
+
+def find_reason(error: BaseException) -> str:
+    """Return why PostgreSQL or a bucket cannot be used, in its own words; "" for any other error."""
+    if isinstance(error, StorageUnreachableError):
+        return str(error)
+    found = _find_driver_error(error)
+    if not _is_of_postgresql(found):
+        return ""
+    return next((line.strip() for line in str(found).splitlines() if line.strip()), "")
 
 
 def _find_sqlite_code(error: BaseException) -> int | None:
@@ -216,9 +227,13 @@ def _find_sqlite_code(error: BaseException) -> int | None:
 def _find_sqlstate(error: BaseException) -> str | None:
     """Return the SQLSTATE of an error of PostgreSQL's driver; "08000" without a connection."""
     found = _find_driver_error(error)
-    if type(found).__module__.partition(".")[0] not in ("psycopg", "psycopg_pool"):
+    if not _is_of_postgresql(found):
         return None
     return getattr(found, "sqlstate", None) or ("08000" if _is_connection_error(found) else "XX000")
+
+
+def _is_of_postgresql(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0] in ("psycopg", "psycopg_pool")
 
 
 def _is_connection_error(error: BaseException) -> bool:

@@ -3,6 +3,7 @@
 import errno
 import logging
 import resource
+import select
 import selectors
 import socket
 import threading
@@ -43,7 +44,8 @@ _MAX_ACCEPT_FAILURES = 4
 _EXHAUSTED_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _CHECK_INTERVAL_SECONDS = 0.5
 _LOG_INTERVAL_SECONDS = 60.0
-_FIRST_REQUEST_SECONDS = 1.0  # that a stop waits for the request of a connection without one
+_PHASES_BETWEEN_REQUESTS = (Phase.IDLE, Phase.WAITING)
+_NEXT_REQUEST_SECONDS = 1.0  # that a stop waits for a request of a connection without one
 
 
 class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
@@ -127,6 +129,15 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
         with self._wake_lock:
             if not self.trigger._closed:
                 self.trigger.pull_trigger()
+
+    def accept_queued(self) -> None:
+        """Accept the connections that the system has queued: closing the listening socket would reset them."""
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        for _ in range(_BACKLOG):
+            if not poll.poll(0):
+                return
+            self.handle_accept()
 
     def stop_accepting(self) -> None:
         """Close the listening socket; connections stay open."""
@@ -251,14 +262,17 @@ class Server:
 
     def _finish(self, until: float) -> None:
         for listener in self._listeners:
+            listener.accept_queued()
             listener.stop_accepting()
+        # The next request of a connection may be on its way: a proxy keeps connections open and reuses them, and cannot
+        # repeat a POST if one is closed. Its response announces the end of the connection.
+        closed_at: dict[Channel, float] = {}
         self._run_once(0)  # requests that have arrived meanwhile are answered
-        # The first request of a connection that was accepted in the last moment is probably on its way.
-        wait_until = time.monotonic() + _FIRST_REQUEST_SECONDS
         while (now := time.monotonic()) < until:
             for channel in self._list_channels():
-                phase = channel.current_phase()
-                if phase is Phase.IDLE or (phase is Phase.WAITING and now >= wait_until):
+                if channel.current_phase() not in _PHASES_BETWEEN_REQUESTS:
+                    closed_at.pop(channel, None)
+                elif now >= closed_at.setdefault(channel, now + _NEXT_REQUEST_SECONDS):
                     channel.handle_close()
             if not self._list_channels():
                 return

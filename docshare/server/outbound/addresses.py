@@ -10,7 +10,7 @@ from enum import Enum
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 AddressPolicy = Callable[[Address], bool]
-"""Whether a request may connect to an address."""
+"""Returns whether a request may connect to an address."""
 
 
 class AddressClass(Enum):
@@ -22,12 +22,13 @@ class AddressClass(Enum):
 
 
 def classify_address(address: Address) -> AddressClass:
-    """Return the class of ``address``. IPv6 forms that contain an IPv4 address never have a less restricted class."""
+    """Return the class of ``address``. An IPv6 address is at least as restricted as the IPv4
+    address that it contains."""
     if isinstance(address, ipaddress.IPv4Address):
         return _classify_ipv4(address)
     carried = _embedded_ipv4(address)
     if carried is not None:
-        # Only an operator can know that such a route exists: a mapped address, or the network's own NAT64.
+        # Whether such an address is routed, as a mapped one or by NAT64 of the local network, only the operator knows.
         return AddressClass.NEVER if _classify_ipv4(carried) is AddressClass.NEVER else AddressClass.PRIVATE
     if address in _NEVER_6:
         return AddressClass.NEVER

@@ -36,7 +36,8 @@ _READ_TIMEOUT_S = 20.0  # without a byte: a dead connection must not occupy a th
 
 @dataclass(frozen=True)
 class OutboundRequest:
-    """A request to send. ``headers`` other than Host, Content-Length, Connection and Accept-Encoding."""
+    """A request to send. ``headers`` must not contain Host, Content-Length, Connection or Accept-Encoding, which the
+    client sets."""
 
     target: OutboundTarget
     method: str = "GET"
@@ -70,7 +71,7 @@ class OutboundResponse:
             raise OutboundError("ended its answer early")
 
     def read_head(self, most: int) -> bytes:
-        """Return at most the first ``most`` bytes of the body, for callers that do not need the rest."""
+        """Return the first ``most`` bytes of the body, or all if it is shorter."""
         found = bytearray()
         while len(found) < most and (block := self._read()):
             found += block
@@ -78,17 +79,18 @@ class OutboundResponse:
 
     def _read(self) -> bytes:
         with translate_errors(self._watchdog):
-            # read1, because read reads a chunk of negative size until the connection ends.
+            # Not read, which reads a chunk with a negative size until the connection ends.
             return self._response.read1(_BLOCK_BYTES)
 
 
 class OutboundClient:
-    """Sends requests for the server. Thread-safe.
+    """Sends the requests of the server to other hosts. Thread-safe.
 
-    Parameters: ``ca_bundle`` certificates trusted in addition to the system's; ``transfers`` how many downloads may
-    run at once, and how many wait; ``resolve`` the name service. Each request that waits for another host occupies a
-    thread of the server: ``transfer_slots`` limits the downloads, ``webhook_slots`` the tests of webhooks and the
-    lookups for new ones.
+    A caller that waits for another host occupies a thread of the server, so it first takes a slot: of
+    ``transfer_slots`` for a download, of ``webhook_slots`` for testing a webhook or looking up the host of a new one.
+
+    Parameters: ``ca_bundle`` contains certificates to trust in addition to those of the system; ``transfers`` is the
+    maximum number of concurrent downloads, and of downloads that wait for a slot; ``resolve`` looks up a host name.
     """
 
     def __init__(self, ca_bundle: Path | None = None, *, transfers: int = 4, resolve: Resolver | None = None) -> None:
@@ -101,11 +103,11 @@ class OutboundClient:
     def exchange(
         self, request: OutboundRequest, permit: AddressPolicy, *, deadline_s: float
     ) -> Iterator[OutboundResponse]:
-        """Send ``request`` and yield the response, if its status is below 300 or from 400 on.
+        """Send ``request`` and yield the response unless it is a redirect.
 
-        Parameters: ``permit`` returns whether an address of the host may be connected to; ``deadline_s`` seconds
-        until the block must be left. Raises OutboundError: AddressForbidden, OutboundRedirect, OutboundTimeout and
-        others.
+        Parameters: ``permit`` returns whether the server may connect to an address of the host; ``deadline_s`` is the
+        time for the exchange, including the block, in seconds. Raises OutboundError: AddressForbidden,
+        OutboundRedirect, OutboundTimeout and others.
         """
         watchdog = DeadlineWatchdog(deadline_s)
         with ExitStack() as held:
@@ -132,7 +134,7 @@ class OutboundClient:
     @cached_property
     def _trust(self) -> ssl.SSLContext:
         context = ssl.create_default_context()
-        # Some builds of Python accept a connection that just ends as a proper end.
+        # Some builds of Python accept the end of a connection without the closing message of TLS.
         context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)  # OpenSSL before 3 has no such option
         if self._ca_bundle is not None:
             context.load_verify_locations(self._ca_bundle)
@@ -143,8 +145,8 @@ class OutboundClient:
         sock = _connect_first(self._resolve_vetted(target.host, permit, watchdog), target.port, watchdog)
         try:
             if target.scheme == "https":
-                # Ragged ends are errors: without a length, a truncated body cannot be distinguished
-                # from a complete one.
+                # An end without the closing message of TLS is an error, because a body without a length may
+                # have been truncated.
                 sock = self._trust.wrap_socket(
                     sock, server_hostname=target.host, do_handshake_on_connect=False, suppress_ragged_eofs=False
                 )
@@ -158,9 +160,9 @@ class OutboundClient:
         return sock
 
     def _resolve_vetted(self, host: str, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> Sequence[Address]:
-        """Return all addresses of ``host``, resolved once.
+        """Resolve ``host`` once and return all its addresses.
 
-        If one is not permitted, none is used: a mixture of both indicates an attack.
+        Raises AddressForbidden if any of them is not permitted: only an attacker mixes them with permitted ones.
         """
         addresses = _call_with_timeout(watchdog.remaining_s(), lambda: self.resolve(host))
         if not addresses:

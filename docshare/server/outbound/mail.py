@@ -20,16 +20,17 @@ _LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
 
 class MailNotDelivered(Exception):
-    """The mail server did not accept the mail. ``lasting``: it rejected the mail permanently."""
+    """The mail server did not accept the mail. ``is_permanent``: it rejected the mail permanently."""
 
-    def __init__(self, message: str, *, lasting: bool = False) -> None:
+    def __init__(self, message: str, *, is_permanent: bool = False) -> None:
         super().__init__(message)
-        self.is_permanent = lasting
+        self.is_permanent = is_permanent
 
 
 @dataclass(frozen=True)
 class MailServer:
-    """A mail server: ``tls`` from the first byte (``smtps``); ``user`` and ``password`` None for no login."""
+    """A mail server. ``tls``: the connection begins with TLS (``smtps``); ``user`` and ``password`` are None if the
+    server needs no login."""
 
     host: str
     port: int
@@ -39,7 +40,7 @@ class MailServer:
 
     @property
     def requires_tls(self) -> bool:
-        """Return whether plain text connections are forbidden: a password is never sent in clear."""
+        """Return whether the connection must be encrypted before the login: a password is never sent in clear."""
         return self.user is not None and self.host not in _LOCAL_HOSTS
 
 
@@ -56,7 +57,8 @@ def parse_mail_url(url: str) -> MailServer:
 
 
 class Mailer:
-    """Sends mails one at a time. ``url`` None: there is no mail server; ``ca_bundle`` more trusted authorities."""
+    """Sends mails one at a time. ``url`` is None without a mail server; ``ca_bundle`` contains more trusted
+    certificates."""
 
     def __init__(self, url: str | None, ca_bundle: Path | None = None, deadline_s: float = DEADLINE_S) -> None:
         self._server = parse_mail_url(url) if url else None
@@ -110,17 +112,18 @@ class Mailer:
 
 def _send_message(smtp: smtplib.SMTP, message: EmailMessage) -> None:
     """Send ``message`` in a form that the mail server supports: 8-bit data only if it announces that (RFC 6152)."""
-    eight = [part for part in message.walk() if part["Content-Transfer-Encoding"] == "8bit"]
+    eight_bit = [part for part in message.walk() if part["Content-Transfer-Encoding"] == "8bit"]
     if not smtp.has_extn("8bitmime"):
-        for part in eight:
+        for part in eight_bit:
             assert isinstance(part, EmailMessage)
             part.set_content(part.get_content(), subtype=part.get_content_subtype(), cte="quoted-printable")
-        eight = []
-    smtp.send_message(message, mail_options=["BODY=8BITMIME"] if eight and message["To"].isascii() else [])
+        eight_bit = []
+    smtp.send_message(message, mail_options=["BODY=8BITMIME"] if eight_bit and message["To"].isascii() else [])
 
 
 class _WatchedSmtp(smtplib.SMTP):
-    """Watched from the first byte of the greeting on, which the constructor of its base class already reads."""
+    """An SMTP connection whose socket is watched from the start: the constructor of the base class already reads from
+    it."""
 
     def __init__(self, server: MailServer, context: ssl.SSLContext, watchdog: DeadlineWatchdog) -> None:
         self._server, self._context, self._watchdog = server, context, watchdog
@@ -140,13 +143,13 @@ def _translate_error(error: Exception) -> MailNotDelivered:
     """Describe an error without secrets: with the response of the server, but not with what was sent."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code, text = next(iter(error.recipients.values()))
-        return MailNotDelivered(_describe_reply(code, text), lasting=code >= 500)
+        return MailNotDelivered(_describe_reply(code, text), is_permanent=code >= 500)
     if isinstance(error, smtplib.SMTPAuthenticationError):
         return MailNotDelivered(f"the mail server rejected the user name or password ({error.smtp_code})")
     if isinstance(error, smtplib.SMTPResponseException):
-        return MailNotDelivered(_describe_reply(error.smtp_code, error.smtp_error), lasting=error.smtp_code >= 500)
+        return MailNotDelivered(_describe_reply(error.smtp_code, error.smtp_error), is_permanent=error.smtp_code >= 500)
     if isinstance(error, UnicodeError | ValueError):
-        return MailNotDelivered(f"the mail cannot be composed: {error}", lasting=True)
+        return MailNotDelivered(f"the mail cannot be composed: {error}", is_permanent=True)
     return MailNotDelivered(str(error) or type(error).__name__)
 
 

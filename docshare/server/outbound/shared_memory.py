@@ -1,8 +1,9 @@
 """The Redis server (or Valkey) where instances of one deployment keep short-lived state together.
 
-Nothing permanent is stored there, so nothing depends on it: a request sends at most one message and waits at most
-``_TIMEOUT_S`` for the response. After a failure requests do not retry; one thread reconnects, about once a second, and
-until then each instance uses its own state only. Only instances with ``redis_url`` import this module.
+Nothing permanent is stored there, and the server also works without it: a request sends at most one message to Redis
+and waits at most ``_TIMEOUT_S`` for the response. After a failure, requests do not retry: one thread tries to reconnect
+about once a second, and each instance uses only its own state until then. Only instances with ``redis_url`` import this
+module.
 
 **Where instances keep short-lived state:**
 
@@ -34,15 +35,15 @@ from docshare.server.logs import LOGGER
 
 _TIMEOUT_S = 0.25  # per connect, handshake step or response, and for a free connection
 _PAUSE_S = 1.0  # between two attempts to connect
-_START_S = 5.0  # how long a start waits for the first attempt; only resolving a host name can take so long
+_START_S = 5.0  # maximum time that the start of the server waits for the first attempt; DNS may take that long
 _CLOSE_S = 1.0
 _LOG_INTERVAL_S = 10.0
-# The pool is not fair to threads that wait for a connection, so there is one for each possible thread.
+# One for each possible thread: the pool does not serve waiting threads in order, so no thread should have to wait.
 _MAX_CONNECTIONS = 512
 _READY_CONNECTIONS = 8  # opened in advance
 _PREFIX = "docshare"
 _KEY_BYTES = 16
-# This script fails under all conditions that make real use fail: a read-only replica, full memory, missing rights.
+# This script fails whenever a real use would fail: on a read-only replica, with full memory, without permission.
 _TRIAL = "return redis.call('set', KEYS[1], '1', 'px', '1000')"
 _T = TypeVar("_T")
 
@@ -50,8 +51,8 @@ _T = TypeVar("_T")
 class SharedMemory:
     """A connection to Redis with short timeouts that reconnects by itself. Thread-safe.
 
-    Parameters: ``url`` with ``redis://`` or ``rediss://``; ``secret()`` bytes that all instances of a deployment have
-    and nobody else.
+    Parameters: ``url`` begins with ``redis://`` or ``rediss://``; ``secret()`` returns bytes that only the instances of
+    one deployment know.
     """
 
     def __init__(self, url: str, secret: Callable[[], bytes]) -> None:
@@ -63,8 +64,8 @@ class SharedMemory:
             timeout=_TIMEOUT_S,
             socket_timeout=_TIMEOUT_S,
             socket_connect_timeout=_TIMEOUT_S,
-            retry=Retry(NoBackoff(), 0),  # a second try could count twice
-            protocol=2,  # without the greeting of version 3, each connect saves a round trip
+            retry=Retry(NoBackoff(), 0),  # a retry could count a request twice
+            protocol=2,  # version 3 needs another round trip for each connection
             driver_info=None,
         )
         self.client = Redis(connection_pool=self._pool)
@@ -80,7 +81,7 @@ class SharedMemory:
 
     @property
     def is_connected(self) -> bool:
-        """Return whether the last use succeeded."""
+        """Return whether Redis was reachable when it was used last."""
         return self._connected.is_set()
 
     def start(self) -> None:
@@ -107,17 +108,21 @@ class SharedMemory:
             return None
 
     def is_answering(self) -> bool:
-        """Return whether Redis responds."""
-        return self.run(lambda client: client.ping()) is not None
+        """Return whether Redis runs scripts and accepts writes now."""
+        return self.run(self._try_to_write) is not None
+
+    def _try_to_write(self, client: "Redis") -> object:
+        return client.eval(_TRIAL, 1, self.build_key("trial", ""))
 
     def read_version(self) -> str:
         """Return the name and the version of the server; empty if Redis is not reachable or does not report them."""
         return self.run(_read_version) or ""
 
     def build_key(self, kind: str, name: str) -> str:
-        """Return the key in Redis for ``name``, inside of an action.
+        """Return the key in Redis for ``name``. Call it only in an action of ``run``.
 
-        It reveals neither addresses nor tokens, and is different for every deployment on one server.
+        The key does not reveal the name, which may contain an address or a token, and differs for every deployment
+        that uses the same Redis.
         """
         digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES, key=self._secret)
         return f"{_PREFIX}:{kind}:{digest.hexdigest()}"
@@ -164,7 +169,7 @@ class SharedMemory:
         finally:
             for connection in opened:
                 self._pool.release(connection)  # type: ignore[no-untyped-call]
-        self.client.eval(_TRIAL, 1, self.build_key("trial", ""))
+        self._try_to_write(self.client)
 
     def _log_failure(self, error: Exception) -> None:
         now = time.monotonic()
@@ -181,7 +186,7 @@ class SharedMemory:
 def _read_version(client: Redis) -> str:
     try:
         facts = client.info("server")
-    except ResponseError:  # its user may not ask
+    except ResponseError:  # the user of the connection is not allowed to run the command
         return ""
     valkey = facts.get("valkey_version")
     return f"Valkey {valkey}" if valkey else f"Redis {facts.get('redis_version', '')}".strip()

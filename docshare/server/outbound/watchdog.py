@@ -7,7 +7,7 @@ import time
 
 
 class DeadlineWatchdog:
-    """Shuts the watched socket down after ``seconds``, which wakes the thread that reads or writes it."""
+    """Shuts down the watched socket after ``seconds``, so that a thread that reads from it or writes to it wakes up."""
 
     def __init__(self, seconds: float) -> None:
         self.has_expired = False
@@ -24,14 +24,14 @@ class DeadlineWatchdog:
         return max(0.0, self._ends - time.monotonic())
 
     def watch(self, sock: socket.socket) -> None:
-        """Watch ``sock`` from now on, instead of the one before."""
+        """Watch ``sock`` instead of the previous socket."""
         with self._lock:
             self._watched = sock
             if self.has_expired:
                 _shut_down(sock)
 
     def release(self) -> None:
-        """Stop watching; the socket may be closed and its number reused."""
+        """Stop watching, before the socket is closed and its descriptor is reused."""
         self._timer.cancel()
         with self._lock:
             self._watched = None

@@ -10,11 +10,11 @@ from itertools import islice
 
 WINDOW_S = 600.0
 OWNER_BUDGET_S = 30.0  # jobs of an owner above it run last and are rejected first
-QUICK_JOB_S = 0.1  # most jobs take less; one that takes longer lasts
+QUICK_JOB_S = 0.1  # a job that takes longer is heavy; most take less
 SLOW_JOB_S = 1.0  # a job that takes longer is slow
-OWNER_SLOW_LIMIT_S = 10.0  # spent on slow jobs; above it, new documents of the owner are expected to be slow
-OWNER_LIMITED_S = 60.0  # spent on slow jobs; above it, every job of the owner gets the short limit
-CONTENT_SLOW_S = 2.0
+OWNER_SLOW_S = 10.0  # spent on slow jobs; from this on, all jobs of the owner are likely slow
+OWNER_LIMITED_S = 60.0  # spent on slow jobs; from this on, all jobs of the owner get the short limit
+CONTENT_SLOW_S = 2.0  # spent on slow jobs; from this on, all jobs on the document are likely slow
 SHORT_LIMIT_S = 2.0
 RESTART_S = 0.5  # charged to a job whose worker must be replaced
 _UNKNOWN_JOB_S = 0.05  # expected of the first job of an owner; most pages take less
@@ -40,7 +40,7 @@ class _Spending:
     buckets: deque[tuple[float, float]] = field(default_factory=deque)
 
 
-def _is_over(spending: _Spending, now: float) -> bool:
+def _is_expired(spending: _Spending, now: float) -> bool:
     return spending.buckets[-1][0] + _BUCKET_S <= now - WINDOW_S
 
 
@@ -61,7 +61,7 @@ class SpendingWindow:
         else:
             spending.buckets.append((start, seconds))
         spending.total += seconds
-        while len(self._spending) > self._max_keys or _is_over(next(iter(self._spending.values())), now):
+        while len(self._spending) > self._max_keys or _is_expired(next(iter(self._spending.values())), now):
             self._spending.popitem(last=False)
 
     def __len__(self) -> int:
@@ -99,7 +99,11 @@ class _RunningAverages:
 
 
 class ProcessorBudget:
-    """Processor time used by owners and documents. Not thread-safe."""
+    """Processor time used by owners and documents. Not thread-safe.
+
+    ``schedule`` explains the terms *quick*, *heavy*, *slow* and *proven*. A job *stalls* if its worker crashed or was
+    killed; a stalled job counts as slow.
+    """
 
     def __init__(self) -> None:
         self._owner_averages = _RunningAverages()
@@ -109,13 +113,13 @@ class ProcessorBudget:
         self._slow_contents = SpendingWindow()
         self._stalled_owners = SpendingWindow()
         self._stalled_contents = SpendingWindow()
-        self._quick = SpendingWindow()
+        self._proven_contents = SpendingWindow()
         self._quick_owners: OrderedDict[str, float] = OrderedDict()  # when the last quick job of each owner ended
 
     def charge(self, tenant: Tenant, seconds: float, now: float, *, stalled: bool = False, proves: bool = True) -> None:
         """Charge ``tenant`` for a job that took ``seconds`` of processor time.
 
-        ``stalled``: the job crashed or was stopped; ``proves``: a quick job marks the document as quick.
+        ``proves``: the document is proven if the job is not slow.
         """
         self._owner_averages.add(tenant.owner, seconds)
         self._content_averages.add(tenant.content, seconds)
@@ -128,7 +132,7 @@ class ProcessorBudget:
             self._slow_owners.add(tenant.owner, seconds, now)
             self._slow_contents.add(tenant.content, seconds, now)
         elif proves:
-            self._quick.add(tenant.content, 1.0, now)
+            self._proven_contents.add(tenant.content, 1.0, now)
         if not stalled and seconds <= QUICK_JOB_S:
             self._quick_owners[tenant.owner] = now
             self._quick_owners.move_to_end(tenant.owner)
@@ -136,24 +140,24 @@ class ProcessorBudget:
                 self._quick_owners.popitem(last=False)
 
     def is_proven(self, tenant: Tenant, now: float) -> bool:
-        """Return whether an earlier job on the document was quick."""
-        return self._quick.total_s(tenant.content, now) > 0
+        """Return whether the document is proven."""
+        return self._proven_contents.total_s(tenant.content, now) > 0
 
     def is_over_budget(self, owner: str, now: float) -> bool:
-        """Return whether ``owner`` used more than a fair share of the window."""
+        """Return whether ``owner`` used more than ``OWNER_BUDGET_S`` in the window."""
         return self._used.total_s(owner, now) > OWNER_BUDGET_S
 
     def used_s(self, owner: str, now: float) -> float:
         """Return the processor seconds of all jobs of ``owner`` in the window."""
         return self._used.total_s(owner, now)
 
-    def is_risky(self, tenant: Tenant, now: float) -> bool:
-        """Return whether the next job of ``tenant`` is expected to be slow: earlier jobs on the document were, or
-        other documents of the owner were and this one is not known to be quick."""
+    def is_likely_slow(self, tenant: Tenant, now: float) -> bool:
+        """Return whether the next job of ``tenant`` is likely slow: earlier jobs on the document were, the owner has
+        spent much time on slow jobs, or a job of the owner stalled and the document is unproven."""
         return (
             self._stalled_contents.total_s(tenant.content, now) > 0
             or self._slow_contents.total_s(tenant.content, now) >= CONTENT_SLOW_S
-            or self._slow_owners.total_s(tenant.owner, now) >= OWNER_SLOW_LIMIT_S
+            or self._slow_owners.total_s(tenant.owner, now) >= OWNER_SLOW_S
             or (self._stalled_owners.total_s(tenant.owner, now) > 0 and not self.is_proven(tenant, now))
         )
 
@@ -163,20 +167,21 @@ class ProcessorBudget:
         average = self._content_averages.get(tenant.content) or self._owner_averages.get(tenant.owner)
         return average or _UNKNOWN_JOB_S
 
-    def is_lasting(self, tenant: Tenant) -> bool:
-        """Return whether the next job of ``tenant`` will probably take more than a moment."""
+    def is_likely_heavy(self, tenant: Tenant) -> bool:
+        """Return whether the next job of ``tenant`` is likely heavy."""
         return self.expected_s(tenant) > QUICK_JOB_S
 
-    def expects_quick_jobs(self, owner: str, now: float) -> bool:
-        """Return whether an owner other than ``owner`` had a quick job recently, so that another one is expected."""
+    def has_other_quick_owner(self, owner: str, now: float) -> bool:
+        """Return whether an owner other than ``owner`` had a quick job recently, so that more of them are expected."""
         newest = reversed(self._quick_owners.items())
-        return any(other != owner and now - seen <= _RECENT_OWNER_S for other, seen in islice(newest, 2))
+        return any(other != owner and now - ended <= _RECENT_OWNER_S for other, ended in islice(newest, 2))
 
     def limit_s(self, tenant: Tenant, most_s: float, now: float, *, is_contended: bool = False) -> float:
         """Return the limit in processor seconds for the next job of ``tenant``.
 
-        It is ``most_s``, or less after stalls. While other owners wait (``is_contended``), it is also less after the
-        first slow job on the document; a document with slow pages is still readable while nobody else waits.
+        It is ``most_s``, but at most ``SHORT_LIMIT_S`` if a job on the document stalled or the owner has spent
+        ``OWNER_LIMITED_S`` on slow jobs. While other owners wait (``is_contended``), one slow job on the document is
+        enough; a document with slow pages is still readable while nobody else waits.
         """
         stalled = self._stalled_contents.total_s(tenant.content, now) > 0
         slow = is_contended and self._slow_contents.total_s(tenant.content, now) > 0

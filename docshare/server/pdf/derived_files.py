@@ -76,7 +76,7 @@ class DerivedFiles:
                 if path is not None:
                     self._hits += 1
                     return path
-                self._failures.require_drawable(tenant.content, key, time.monotonic())
+                self._failures.require_renderable(tenant.content, key, time.monotonic())
                 build = self._builds.get(key)
                 if build is None:
                     self._misses += 1
@@ -113,7 +113,7 @@ class DerivedFiles:
             try:
                 with self._lock:
                     if build.is_dropped:
-                        raise UnrenderableError("the file was deleted", lasting=False, reason=MISSING_REASON)
+                        raise UnrenderableError("the file was deleted", is_permanent=False, reason=MISSING_REASON)
                     return self._cache.keep(staged, key.name)
             finally:
                 staged.unlink(missing_ok=True)
@@ -161,10 +161,10 @@ class DerivedFiles:
         with self._lock:
             return not self._cache.has(key.name) and key not in self._builds
 
-    def require_drawable(self, content: str, key: DerivedKey) -> None:
-        """Raise as ``PageFailures.require_drawable``."""
+    def require_renderable(self, content: str, key: DerivedKey) -> None:
+        """Raise as ``PageFailures.require_renderable``."""
         with self._lock:
-            self._failures.require_drawable(content, key, time.monotonic())
+            self._failures.require_renderable(content, key, time.monotonic())
 
     def remember_failure(self, content: str, key: DerivedKey, error: UnrenderableError) -> None:
         """Record that the file of ``key`` failed with ``error``."""

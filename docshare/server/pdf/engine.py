@@ -47,13 +47,13 @@ _T = TypeVar("_T")
 class UnrenderableError(Exception):
     """A page cannot be rendered or read.
 
-    ``lasting`` is True if a retry would fail too (the page is broken or crashes the engine), False if it might succeed
-    (the page took too long, or the file is missing). ``cost_s``: processor time lost; ``reason``: the worker's.
+    ``is_permanent``: a retry would fail too, because the page is broken or crashes the engine; otherwise it took too
+    long, or the file is missing. ``cost_s``: the processor time that was wasted; ``reason``: the worker's.
     """
 
-    def __init__(self, message: str, *, lasting: bool, cost_s: float = 0.0, reason: str = "") -> None:
+    def __init__(self, message: str, *, is_permanent: bool, cost_s: float = 0.0, reason: str = "") -> None:
         super().__init__(message)
-        self.is_permanent = lasting
+        self.is_permanent = is_permanent
         self.cost_s = cost_s
         self.reason = reason
 
@@ -237,10 +237,10 @@ class PdfEngine:
     ) -> bool:
         """Derive a PDF in at most ``timeout_s`` seconds; return False at once unless another worker stays free.
 
-        Raises as ``derive``, and UnrenderableError at once for a document that must not occupy the last worker.
+        Raises the same errors as ``derive``, and UnrenderableError at once if ``tenant`` is likely slow.
         """
-        if tenant is not None and self._pool.is_risky(tenant):
-            raise UnrenderableError("documents like this one were slow", lasting=False)
+        if tenant is not None and self._pool.is_likely_slow(tenant):
+            raise UnrenderableError("documents like this one were slow", is_permanent=False)
         with self._pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
             if slot is not None:
                 self._derive(slot, {**_build_derive_job(path, wanted), "timeout_s": timeout_s}, sink)
@@ -272,7 +272,7 @@ class PdfEngine:
             return None if slot is None else self._palette(slot, path, deadline - time.monotonic())
 
     def _palette(self, slot: WorkerSlot, path: PathLike, budget_s: float) -> list[str] | None:
-        if not self._pool.has_worker(slot):  # a palette does not justify starting a worker
+        if not self._pool.has_usable_worker(slot):  # a palette does not justify starting a worker
             return None
         job = {"do": "palette", **_describe_source(path), "budget_s": budget_s}
         try:
@@ -317,11 +317,11 @@ class PdfEngine:
             if error.reason == "damaged":
                 raise DamagedBytesError("the stored document was changed") from error
             message, reason = f"the page cannot be read: {error.reason}", error.reason
-            raise UnrenderableError(message, lasting=reason != MISSING_REASON, reason=reason) from error
+            raise UnrenderableError(message, is_permanent=reason != MISSING_REASON, reason=reason) from error
         except WorkerTimeoutError as error:
-            raise UnrenderableError("the page takes too long", lasting=False, cost_s=slot.spent_s) from error
+            raise UnrenderableError("the page takes too long", is_permanent=False, cost_s=slot.spent_s) from error
         except BrokenWorkerError as error:
-            raise UnrenderableError("the page crashes the engine", lasting=True, cost_s=slot.spent_s) from error
+            raise UnrenderableError("the page crashes the engine", is_permanent=True, cost_s=slot.spent_s) from error
 
     def _ask(
         self,
@@ -340,7 +340,7 @@ class PdfEngine:
         failure. ``cpu_s`` and ``wall_s`` tighten the limits of the job; exceeding a tightened limit does not count as a
         stall. Raises Problem ``unavailable`` if the job was preempted.
         """
-        worker = self._pool.worker(slot)
+        worker = self._pool.prepare_worker(slot)
         used, start = worker.jobs > 0, time.monotonic()
         cpu = min(cpu_s, self._pool.limit_s(slot))
         wall = min(wall_s, self._patience_s)
@@ -378,7 +378,7 @@ def _locate(path: PathLike) -> str:
     try:
         return os.fspath(path)
     except FileNotFoundError as error:
-        raise UnrenderableError("the document is missing", lasting=False, reason=MISSING_REASON) from error
+        raise UnrenderableError("the document is missing", is_permanent=False, reason=MISSING_REASON) from error
 
 
 def _describe_source(path: PathLike) -> dict[str, Any]:

@@ -32,12 +32,12 @@ class PageFailures:
         self._wasted = SpendingWindow()
         self._paused: OrderedDict[str, float] = OrderedDict()
 
-    def require_drawable(self, content: str, key: DerivedKey, now: float) -> None:
+    def require_renderable(self, content: str, key: DerivedKey, now: float) -> None:
         """Raise UnrenderableError if the page is known to fail, Problem ``unavailable`` if the document is paused."""
         page = _page_key(content, key)
         if self._until.get(page, now) > now:
             raise UnrenderableError(
-                "the page failed to render before", lasting=True, reason=self._reasons.get(page, "")
+                "the page failed to render before", is_permanent=True, reason=self._reasons.get(page, "")
             )
         until = self._paused.get(content, now)
         if until > now:

@@ -180,8 +180,8 @@ class PageStore:
     ) -> bool:
         """Derive the PDF ``wanted`` before anyone requests it; return False if there is no spare worker.
 
-        Raises the same errors as ``image``. Only lasting failures are remembered, because a copy for a reader may take
-        longer than ``timeout_s``.
+        Raises the same errors as ``image``. Only permanent failures are remembered, because a copy for a reader may
+        take longer than ``timeout_s``.
         """
 
         def write(sink: IO[bytes]) -> None:
@@ -209,7 +209,7 @@ class PageStore:
         errors as ``image``."""
         key = replace(make_key(file_uuid, content_version, blob, 0, 0), parts=f"{wanted.first}-{wanted.last}-copy")
         tenant = tenant or anonymous_tenant(key)
-        self.files.require_drawable(tenant.content, key)
+        self.files.require_renderable(tenant.content, key)
         try:
             staged = self.files.stage_stream(partial(self._engine.derive, blob, wanted, tenant=tenant), blob, key)
         except UnrenderableError as error:
@@ -231,9 +231,9 @@ class PageStore:
 
     def _schedule_prefetch(self, key: DerivedKey, tenant: Tenant, blob: PathLike, mark: WatermarkText | None) -> None:
         if self.files.is_missing(key):
-            self._prefetcher.enqueue(key, partial(self._draw_if_spare, key, tenant, blob, mark))
+            self._prefetcher.enqueue(key, partial(self._render_if_spare, key, tenant, blob, mark))
 
-    def _draw_if_spare(self, key: DerivedKey, tenant: Tenant, blob: PathLike, mark: WatermarkText | None) -> None:
+    def _render_if_spare(self, key: DerivedKey, tenant: Tenant, blob: PathLike, mark: WatermarkText | None) -> None:
         """Render a page in the background. Requests that arrive meanwhile wait for it, and render it themselves if no
         worker was spare."""
 

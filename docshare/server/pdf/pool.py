@@ -17,7 +17,7 @@ from docshare.server.pdf.template import WorkerTemplate
 _log = logging.getLogger(__name__)
 
 _MAX_RECENT_PATHS = 4  # equals the number of documents that a worker keeps open
-_POLL_S = 0.25  # interval at which a waiting thread checks whether running jobs are slow
+_POLL_S = 0.25  # interval at which a waiting thread applies the schedule again, because running jobs become slow
 _RESTART_DELAY_S = 5.0
 _BUSY_TEXTS = {
     JobLane.PAGES: "Too many pages are being rendered.",
@@ -27,14 +27,15 @@ _BUSY_TEXTS = {
 
 @dataclass(eq=False)
 class WorkerSlot:
-    """A slot for one worker: ``child`` is the process once it is started, ``ticket`` the job that holds the slot.
+    """A slot for one running job: ``job`` is the job that holds the slot, ``worker`` the process started for it or
+    for an earlier job, None before the first one.
 
     ``owner``: the party whose documents the worker may read (``_find_owner``). ``spent_s``: processor time of the last
     job. ``path``: the document of the last job; ``recent``: the documents that the worker read last.
     """
 
-    child: WorkerProcess | None = None
-    ticket: WorkerJob | None = None
+    worker: WorkerProcess | None = None
+    job: WorkerJob | None = None
     owner: str = ""
     path: str = ""
     spent_s: float = 0.0
@@ -42,7 +43,11 @@ class WorkerSlot:
 
 
 class WorkerPool:
-    """Workers for the jobs of all lanes, started on demand and replaced after ``recycle_after`` jobs. Thread-safe.
+    """Worker processes for the jobs of all lanes, started on demand and replaced after ``recycle_after`` jobs.
+
+    A job holds a slot from its start to its end; a worker stays in its slot for later jobs. A slot is *spare* if
+    another one stays free for readers. The *standby* worker has no slot yet: after a job stalled, it is started in
+    advance, so that the next job does not have to wait for the start of a worker. Thread-safe.
 
     Parameters: ``places`` is the number of parallel jobs of each lane; ``max_waiting`` the number of jobs of a lane
     that can wait behind slow ones (``WorkerSchedule``); the others are those of ``PdfEngine``.
@@ -68,27 +73,24 @@ class WorkerPool:
         self._slots = [WorkerSlot() for _ in range(sum(places.values()))]  # the least recently used one is the first
         self._held: dict[WorkerJob, WorkerSlot] = {}
         self._paths: dict[WorkerJob, str] = {}
-        self._refused: set[WorkerJob] = set()
-        self._reserve: WorkerProcess | None = (
-            None  # a spare worker, which replaces one that a hostile document crashed without delay
-        )
-        self._refilling = False
+        self._rejected: set[WorkerJob] = set()
+        self._standby: WorkerProcess | None = None
+        self._is_starting_standby = False
         self._start_after = 0.0
         self._closed = False
 
     def list_pids(self) -> list[int]:
         """Return the process IDs of the running workers."""
         with self._changed:
-            children = [slot.child for slot in self._slots] + [self._reserve]
-            return [child.pid for child in children if child is not None]
+            workers = [slot.worker for slot in self._slots] + [self._standby]
+            return [worker.pid for worker in workers if worker is not None]
 
     def count_jobs(self) -> tuple[dict[str, int], dict[str, int]]:
         """Return, by lane, how many jobs are running and how many wait."""
         with self._changed:
-            held, queued = list(self._held), [ticket for ticket in self._paths if ticket not in self._held]
+            held, queued = list(self._held), [job for job in self._paths if job not in self._held]
         running, waiting = (
-            {lane.value: sum(ticket.lane is lane for ticket in tickets) for lane in JobLane}
-            for tickets in (held, queued)
+            {lane.value: sum(job.lane is lane for job in jobs) for lane in JobLane} for jobs in (held, queued)
         )
         return running, waiting
 
@@ -106,20 +108,20 @@ class WorkerPool:
 
     @contextlib.contextmanager
     def hold_spare(self, path: str, tenant: Tenant) -> Iterator[WorkerSlot | None]:
-        """Yield a spare slot, or None: one slot always stays free for readers."""
+        """Yield a spare slot for a page job in the background; yield None if there is none."""
         with self._changed:
-            ticket = None if self._closed else self._schedule.start_spare(JobLane.PAGES, tenant, time.monotonic())
-            slot = None if ticket is None else self._assign_slot(ticket, path)
+            job = None if self._closed else self._schedule.start_spare(JobLane.PAGES, tenant, time.monotonic())
+            slot = None if job is None else self._assign_slot(job, path)
         try:
             yield slot
         finally:
             if slot is not None:
                 self._return_slot(slot)
 
-    def is_risky(self, tenant: Tenant) -> bool:
-        """Return whether jobs of ``tenant`` are expected to be slow."""
+    def is_likely_slow(self, tenant: Tenant) -> bool:
+        """Return whether the next job of ``tenant`` is likely slow: see ``WorkerSchedule``."""
         with self._changed:
-            return self._schedule.budget.is_risky(tenant, time.monotonic())
+            return self._schedule.budget.is_likely_slow(tenant, time.monotonic())
 
     def is_costly(self, tenant: Tenant) -> bool:
         """Return whether jobs of ``tenant`` should leave the processors to others."""
@@ -135,102 +137,103 @@ class WorkerPool:
         with self._changed:
             return self._changed.wait_for(has_spare, timeout_s)
 
-    def has_worker(self, slot: WorkerSlot) -> bool:
-        """Return whether ``worker`` would return a running worker."""
-        assert slot.ticket is not None
-        return slot.child is not None and slot.owner == _find_owner(slot.ticket.tenant)
+    def has_usable_worker(self, slot: WorkerSlot) -> bool:
+        """Return whether a slot that the caller holds has a worker that may read the document of the job."""
+        assert slot.job is not None
+        return slot.worker is not None and slot.owner == _find_owner(slot.job.tenant)
 
-    def worker(self, slot: WorkerSlot) -> WorkerProcess:
-        """Return the worker of a slot that the caller holds, and start it if needed, also in place of one that has read
-        documents of another owner. Raises Problem ``unavailable``."""
-        ticket = slot.ticket
-        assert ticket is not None
-        if not self.has_worker(slot):
+    def prepare_worker(self, slot: WorkerSlot) -> WorkerProcess:
+        """Return a worker for the job that holds ``slot``: the worker of the slot, or a new one if there is none or it
+        has read documents of another owner. Lower its priority if the job is costly. Raises Problem ``unavailable``."""
+        job = slot.job
+        assert job is not None
+        if not self.has_usable_worker(slot):
             self.discard(slot)
-            child = self._take_reserve(ticket) or self._start()
+            worker = self._take_standby(job) or self._start_worker()
             with self._changed:
-                slot.child, slot.owner = child, _find_owner(ticket.tenant)
+                slot.worker, slot.owner = worker, _find_owner(job.tenant)
                 closed = self._closed
             if closed:
                 self.discard(slot)
                 raise _unavailable_problem("The server is stopping.", 5)
-        assert slot.child is not None
+        assert slot.worker is not None
         with self._changed:
             slot.recent[slot.path] = None
             slot.recent.move_to_end(slot.path)
             if len(slot.recent) > _MAX_RECENT_PATHS:
                 slot.recent.popitem(last=False)
             now = time.monotonic()
-            idle, costly = self._schedule.comes_last(ticket.tenant, now), self._schedule.is_costly(ticket.tenant, now)
-        if (idle and not slot.child.is_idle) or (costly and not slot.child.is_demoted):
-            slot.child.demote(idle=idle)
-        return slot.child
+            deferred, costly = self._schedule.is_deferred(job.tenant, now), self._schedule.is_costly(job.tenant, now)
+        if (deferred and not slot.worker.is_idle) or (costly and not slot.worker.is_demoted):
+            slot.worker.demote(idle=deferred)
+        return slot.worker
 
     def limit_s(self, slot: WorkerSlot) -> float:
         """Return the limit in processor seconds for the next job on a slot that the caller holds."""
-        assert slot.ticket is not None
+        assert slot.job is not None
         with self._changed:
-            return self._schedule.limit_s(slot.ticket, self._timeout_s, time.monotonic())
+            return self._schedule.limit_s(slot.job, self._timeout_s, time.monotonic())
 
     def charge(self, slot: WorkerSlot, seconds: float, *, stalled: bool) -> None:
-        """Charge a job on a slot that the caller holds: its processor time, and whether it stalled its worker.
+        """Charge the job on a slot that the caller holds with ``seconds`` of processor time. ``stalled``: its worker
+        crashed or was killed.
 
         Raises Problem ``unavailable`` if the job was preempted.
         """
-        ticket = slot.ticket
-        assert ticket is not None
+        job = slot.job
+        assert job is not None
         slot.spent_s = seconds
         with self._changed:
             self._schedule.budget.charge(
-                ticket.tenant, seconds, time.monotonic(), stalled=stalled, proves=ticket.lane is JobLane.PAGES
+                job.tenant, seconds, time.monotonic(), stalled=stalled, proves=job.lane is JobLane.PAGES
             )
-            refill = stalled and self._reserve is None and not (self._refilling or self._closed)
-            self._refilling = self._refilling or refill
-        if refill:
-            threading.Thread(target=self._refill, name="pdf-worker-start", daemon=True).start()
-        if stalled and ticket.is_preempted:
-            raise _unavailable_problem(_BUSY_TEXTS[ticket.lane], 5)
+            needs_standby = stalled and self._standby is None and not (self._is_starting_standby or self._closed)
+            self._is_starting_standby = self._is_starting_standby or needs_standby
+        if needs_standby:
+            threading.Thread(target=self._start_standby, name="pdf-worker-start", daemon=True).start()
+        if stalled and job.is_preempted:
+            raise _unavailable_problem(_BUSY_TEXTS[job.lane], 5)
 
     def is_preempted(self, slot: WorkerSlot) -> bool:
-        """Return whether the job on a slot that the caller holds was stopped in favor of others."""
-        return slot.ticket is not None and slot.ticket.is_preempted
+        """Return whether the job on a slot that the caller holds was preempted."""
+        return slot.job is not None and slot.job.is_preempted
 
     def discard(self, slot: WorkerSlot) -> None:
         """Kill the worker of a slot that the caller holds. The next job gets a new one."""
         with self._changed:
-            child, slot.child = slot.child, None
+            worker, slot.worker = slot.worker, None
             slot.recent.clear()
-        if child is not None:
-            child.kill()
+        if worker is not None:
+            worker.kill()
 
     def end_idle(self) -> None:
-        """End the idle workers that have had jobs: their memory still has parts of documents, and data keys."""
+        """End the workers that have run jobs and have none now: their memory still has parts of documents, and keys."""
         ended = []
         with self._changed:
             for slot in self._slots:
-                if slot.ticket is None and slot.child is not None and slot.child.jobs:
-                    ended.append(slot.child)
-                    slot.child = None
+                if slot.job is None and slot.worker is not None and slot.worker.jobs:
+                    ended.append(slot.worker)
+                    slot.worker = None
                     slot.recent.clear()
-        for child in ended:
-            child.close()
+        for worker in ended:
+            worker.close()
 
     def close(self) -> None:
         """End all workers. Running jobs fail; waiting callers get Problem ``unavailable``."""
         with self._changed:
             self._closed = True
-            idle = [slot for slot in self._slots if slot.ticket is None]
+            idle = [slot for slot in self._slots if slot.job is None]
             for slot in self._held.values():
-                if slot.child is not None:
-                    slot.child.interrupt()
-            reserve, self._reserve = self._reserve, None
+                if slot.worker is not None:
+                    slot.worker.interrupt()
+            standby, self._standby = self._standby, None
             self._changed.notify_all()
         for slot in idle:
-            if slot.child is not None:
-                slot.child.close()
-                slot.child = None
-        if reserve is not None:
-            reserve.close()
+            if slot.worker is not None:
+                slot.worker.close()
+                slot.worker = None
+        if standby is not None:
+            standby.close()
         self._template.close()
 
     @property
@@ -241,70 +244,70 @@ class WorkerPool:
     def _wait_for_slot(self, path: str, tenant: Tenant, lane: JobLane, patience_s: float) -> WorkerSlot:
         deadline = time.monotonic() + patience_s
         with self._changed:
-            ticket = self._schedule.enqueue(lane, tenant)
-            self._paths[ticket] = path
+            job = self._schedule.enqueue(lane, tenant)
+            self._paths[job] = path
             try:
                 is_due = True
                 while True:
                     now = time.monotonic()
                     if is_due and not self._closed:
                         self._apply_schedule(now)
-                    if ticket in self._held:
-                        return self._held[ticket]
+                    if job in self._held:
+                        return self._held[job]
                     if self._closed:
                         raise _unavailable_problem("The server is stopping.", 5)
-                    if ticket in self._refused or now >= deadline:
+                    if job in self._rejected or now >= deadline:
                         raise _unavailable_problem(_BUSY_TEXTS[lane], 2)
                     # A thread that notifies this one has already applied the schedule.
                     is_due = not self._changed.wait(min(_POLL_S, deadline - now))
             finally:
-                self._refused.discard(ticket)
-                del self._paths[ticket]
-                if ticket not in self._held:
-                    self._schedule.remove(ticket)
+                self._rejected.discard(job)
+                del self._paths[job]
+                if job not in self._held:
+                    self._schedule.remove(job)
 
     def _apply_schedule(self, now: float) -> None:
         """Apply the decisions of the schedule at ``now``: start, reject and preempt jobs."""
         moved = False
         for running, slot in self._held.items():
-            running.spent_s = 0.0 if slot.child is None else slot.child.current_job_s()
-        while (ticket := self._schedule.start_next(now)) is not None:
-            self._assign_slot(ticket, self._paths[ticket])
+            running.spent_s = 0.0 if slot.worker is None else slot.worker.current_job_s()
+        while (job := self._schedule.start_next(now)) is not None:
+            self._assign_slot(job, self._paths[job])
             moved = True
         surplus = self._schedule.remove_surplus(now)
-        self._refused.update(surplus)
+        self._rejected.update(surplus)
         if moved or surplus:
             self._changed.notify_all()
         victim = self._schedule.preempt(now)
         if victim is not None:
-            child = self._held[victim].child
-            if child is not None:
-                child.interrupt()
+            worker = self._held[victim].worker
+            if worker is not None:
+                worker.interrupt()
 
-    def _assign_slot(self, ticket: WorkerJob, path: str) -> WorkerSlot:
-        """Assign the best idle slot to ``ticket``."""
-        costly = self._schedule.is_costly(ticket.tenant, time.monotonic())
-        owner = _find_owner(ticket.tenant)
-        idle = (slot for slot in self._slots if slot.ticket is None)
+    def _assign_slot(self, job: WorkerJob, path: str) -> WorkerSlot:
+        """Assign the best idle slot to ``job``."""
+        costly = self._schedule.is_costly(job.tenant, time.monotonic())
+        owner = _find_owner(job.tenant)
+        idle = (slot for slot in self._slots if slot.job is None)
         slot = max(idle, key=lambda slot: _rank_slot(slot, owner, path, costly=costly))
-        slot.ticket, slot.path = ticket, path
-        self._held[ticket] = slot
+        slot.job, slot.path = job, path
+        self._held[job] = slot
         return slot
 
     def _release(self, slot: WorkerSlot) -> None:
-        ticket, slot.ticket = slot.ticket, None
-        assert ticket is not None
-        del self._held[ticket]
-        self._schedule.remove(ticket)
+        job, slot.job = slot.job, None
+        assert job is not None
+        del self._held[job]
+        self._schedule.remove(job)
         self._slots.remove(slot)
         self._slots.append(slot)
 
     def _return_slot(self, slot: WorkerSlot) -> None:
         worn = None
         with self._changed:
-            child = slot.child
-            if child is not None and (self._closed or child.jobs >= self._recycle_after):
-                worn, slot.child = child, None
+            worker = slot.worker
+            if worker is not None and (self._closed or worker.jobs >= self._recycle_after):
+                worn, slot.worker = worker, None
                 slot.recent.clear()
             self._release(slot)
             if not self._closed:
@@ -313,26 +316,26 @@ class WorkerPool:
         if worn is not None:
             worn.close()
 
-    def _take_reserve(self, ticket: WorkerJob) -> WorkerProcess | None:
-        """Return the spare worker, or None if there is none or ``ticket`` is likely to crash it too."""
+    def _take_standby(self, job: WorkerJob) -> WorkerProcess | None:
+        """Return the standby worker, or None if there is none or ``job`` is likely slow and may crash it too."""
         with self._changed:
-            if self._reserve is None or self._schedule.budget.is_risky(ticket.tenant, time.monotonic()):
+            if self._standby is None or self._schedule.budget.is_likely_slow(job.tenant, time.monotonic()):
                 return None
-            child, self._reserve = self._reserve, None
-            return child
+            worker, self._standby = self._standby, None
+            return worker
 
-    def _refill(self) -> None:
-        child = None
+    def _start_standby(self) -> None:
+        worker = None
         with contextlib.suppress(Problem):
-            child = self._start()
+            worker = self._start_worker()
         with self._changed:
-            self._refilling = False
+            self._is_starting_standby = False
             if not self._closed:
-                self._reserve, child = child, None
-        if child is not None:
-            child.close()
+                self._standby, worker = worker, None
+        if worker is not None:
+            worker.close()
 
-    def _start(self) -> WorkerProcess:
+    def _start_worker(self) -> WorkerProcess:
         """Start a worker. After a failed start, fail fast for a few seconds instead of trying again."""
         if self._closed:
             raise _unavailable_problem("The server is stopping.", 5)
@@ -358,12 +361,13 @@ def _find_owner(tenant: Tenant) -> str:
 
 
 def _rank_slot(slot: WorkerSlot, owner: str, path: str, *, costly: bool) -> tuple[bool, bool, bool, bool]:
-    """Return a sort key: how well an idle slot suits a job of ``owner``. A costly job gets a demoted worker or a new
-    one, because it may crash its worker. Among the workers of other owners, a demoted one is replaced first.
+    """Return a sort key: how well an idle slot suits a job of ``owner``. A costly job gets a demoted worker of its
+    owner or a new one, because it may crash its worker. Among the workers of other owners, a demoted one is replaced
+    first.
     """
-    is_empty = slot.child is None
+    is_empty = slot.worker is None
     is_own = not is_empty and slot.owner == owner
-    is_demoted = slot.child is not None and slot.child.is_demoted
+    is_demoted = slot.worker is not None and slot.worker.is_demoted
     if costly:
         return is_own and is_demoted, is_empty, is_own, is_demoted
     return is_own and not is_demoted, is_own and not is_demoted and path in slot.recent, is_empty, is_demoted

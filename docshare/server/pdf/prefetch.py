@@ -1,4 +1,4 @@
-"""Render the pages that a reader will probably open next, while the engine is idle."""
+"""Render the pages that a reader will probably open next, while a worker is spare."""
 
 import logging
 import threading
@@ -13,12 +13,12 @@ class Prefetcher:
     """One background thread with a list of at most ``most`` jobs, newest first. The oldest job is dropped when the list
     is full.
 
-    ``spare(seconds)`` waits for an idle engine and returns whether there is one. Exceptions of jobs are only logged.
-    The thread starts with the first job and ends after 30 seconds without one.
+    ``wait_for_spare(seconds)`` waits for a spare worker and returns whether there is one. Exceptions of jobs are only
+    logged. The thread starts with the first job and ends after 30 seconds without one.
     """
 
-    def __init__(self, spare: Callable[[float], bool], most: int = 16) -> None:
-        self._wait_for_spare = spare
+    def __init__(self, wait_for_spare: Callable[[float], bool], most: int = 16) -> None:
+        self._wait_for_spare = wait_for_spare
         self._most = most
         self._changed = threading.Condition()
         self._jobs: OrderedDict[Hashable, Callable[[], None]] = OrderedDict()
@@ -26,7 +26,7 @@ class Prefetcher:
         self._closed = False
 
     def enqueue(self, key: Hashable, job: Callable[[], None], *, last: bool = False) -> None:
-        """Run ``job`` once the engine is idle. A later job with the same ``key`` replaces it. ``last``: run after all
+        """Run ``job`` once a worker is spare. A later job with the same ``key`` replaces it. ``last``: run after all
         others."""
         with self._changed:
             if self._closed:

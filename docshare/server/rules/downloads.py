@@ -35,10 +35,10 @@ _WARNINGS = {
 }
 
 
-def classify_failure(found: str, *, lasting: bool) -> str:
+def classify_failure(found: str, *, is_permanent: bool) -> str:
     """Return the reason to store for a copy that could not be made; ``found`` is the reason given by a worker, if
     any."""
-    if not lasting:
+    if not is_permanent:
         return "late"
     return found if found in _WARNINGS else "refused"
 

@@ -17,7 +17,7 @@ from psycopg.sql import SQL, Identifier
 from psycopg_pool import PoolTimeout
 
 from docshare.server.config import ConfigError
-from docshare.server.logs import LOGGER
+from docshare.server.http import faults
 from docshare.server.store.connection_pools import (
     HOLD_SECONDS,
     LIFT_LIMITS,
@@ -332,8 +332,8 @@ class PostgresqlStore(Store):
                     return connection.execute("SELECT 1").fetchone() is not None
                 finally:
                     connection.limit_s = LimitedConnection.limit_s
-        except (DatabaseError, psycopg.Error):
-            LOGGER.exception("the database does not answer")
+        except (DatabaseError, psycopg.Error) as error:
+            faults.log_error(error, "the database does not answer")
             return False
 
     def size_bytes(self) -> int:

@@ -1,7 +1,7 @@
-"""Sends queued webhook deliveries, with many senders at once.
+"""Send queued webhook deliveries with several sender threads.
 
-One thread claims due deliveries, passes them to senders, and records the results; senders use the network but not the
-database. Senders start when there is work, so a server without events has none.
+One dispatcher thread claims due deliveries, passes them to the senders, and records their results. A sender uses the
+network but not the database. It is started when there is work for it, so a server without events has none.
 """
 
 import math
@@ -19,9 +19,9 @@ from docshare.server.store.tables import deliveries
 
 MAX_SENDERS = 32
 _THREAD_NAME = "dispatcher"
-_RELEASE_SECONDS = 5.0
-_POLL_SECONDS = 0.5  # interval of polling while idle; the specification allows five seconds
-_SHARED_POLL_SECONDS = 2.0  # if the database notifies the dispatchers of all instances
+_RELEASE_SECONDS = 5.0  # interval of releasing the claims of ended processes
+_POLL_SECONDS = 0.5  # interval of looking for due deliveries; the API allows a delay of five seconds
+_SHARED_POLL_SECONDS = 2.0  # the same on a database that also notifies the dispatchers of new deliveries
 
 
 class Dispatcher:
@@ -48,13 +48,13 @@ class Dispatcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Start no further attempt."""
+        """Stop starting attempts; running ones continue."""
         self._end_listening()
         self._stopping.set()
         self._wake_event.set()
 
     def join(self, timeout: float) -> None:
-        """Wait up to ``timeout`` seconds for running attempts; unfinished ones are repeated after the next start."""
+        """Wait up to ``timeout`` seconds for running attempts. The others are repeated after the next start."""
         self._thread.join(timeout)
         self._has_ended.set()
         self._senders.shutdown(wait=False)
@@ -76,12 +76,10 @@ class Dispatcher:
             self._wake_event.wait(self._poll_s)
 
     def _release_claims(self) -> None:
-        """Release the claims of processes that have ended.
-
-        Done once after the start, when this thread holds none, and repeatedly if other instances may end.
-        """
+        """Release the claims of processes that have ended: before this one claims its first delivery, and then every
+        ``_RELEASE_SECONDS`` if other processes use the database."""
         if time.monotonic() >= self._release_at:
-            dispatch.release_claims(self._rt)  # it fails on a full disk, and is retried
+            dispatch.release_claims(self._rt)  # if it fails, for example on a full disk, the next turn retries it
             self._release_at = time.monotonic() + (_RELEASE_SECONDS if self._rt.db.is_shared else math.inf)
 
     def _record_results(self) -> None:

@@ -19,16 +19,16 @@ from docshare.server.services.webhooks import deliveries
 from docshare.server.store import reserve
 from docshare.server.store.blobs import REMOVAL_JOB
 
-_POLL_SECONDS = 1.0  # interval of polling the clock
+_POLL_SECONDS = 1.0  # interval of checking which jobs are due
 
 
 @dataclass(frozen=True)
 class Job:
     """A periodic job.
 
-    ``interval_s``: seconds between two runs; ``run`` does the due work and returns its amount. ``is_local``: it works
-    on data of this process, in memory or in its data directory. Any other job runs in one process of an instance at a
-    time.
+    ``interval_s``: seconds between two runs; ``run`` does the work that is due and returns how many items it processed.
+    ``is_local``: it works on data of this process, in memory or in its data directory, so every process runs it. Any
+    other job runs in only one process of an instance at a time.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Job:
     is_local: bool = False
 
 
-# Also the last step of a stop: until then these are in memory only.
+# Also runs as the last step of a stop, because the counts since its last run are only in memory.
 RECORD_DENIALS = Job("record denied views", 5, denials.flush_counts, is_local=True)
 JOBS: tuple[Job, ...] = (
     Job("end reading sessions", 2, viewing.end_due_sessions),
@@ -71,7 +71,7 @@ def send_mails(rt: Runtime) -> int:
     return mail.send_due(rt, invites.find_mail_logo)
 
 
-# A mail server may be slow, which must not delay any job above.
+# In a thread of their own, because a slow mail server must not delay other jobs.
 MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, send_mails),)
 
 
@@ -90,11 +90,11 @@ class Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Start no further job."""
+        """Stop starting jobs; the running one continues."""
         self._stop.set()
 
     def join(self, timeout: float) -> None:
-        """Wait up to ``timeout`` seconds for the running job; its remaining work is due again at the next start."""
+        """Wait up to ``timeout`` seconds for the running job. Its remaining work is due again at the next start."""
         self._thread.join(timeout)
 
     def _loop(self) -> None:

@@ -6,11 +6,11 @@ import pytest
 from playwright.sync_api import Browser
 
 from docshare.server.pdf.engine import PdfEngine
-from tests.support.browser import CHROMIUM, DESKTOP
-from tests.support.cast import World, make_runtime, make_world
-from tests.support.in_process_server import RunningClock, serve_world
-from tests.support.measured_document import MeasuredDocument
-from tests.support.pdfs import A4, simple_pdf
+from tests.support.browsers.browser import CHROMIUM, DESKTOP
+from tests.support.documents.pdfs import A4, simple_pdf
+from tests.support.people.cast import World, make_runtime, make_world
+from tests.support.people.measured_document import MeasuredDocument
+from tests.support.servers.in_process_server import RunningClock, serve_world
 
 
 @pytest.fixture(scope="module")

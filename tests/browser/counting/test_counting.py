@@ -9,9 +9,9 @@ import requests
 from playwright.sync_api import Browser, Error
 
 from docshare.server.services.accounts import sign_in
-from tests.support.browser import DESKTOP, PHONE, visitor, wait_for_page
-from tests.support.browser_reader import HIDE_PAGE, BrowserReader
-from tests.support.measured_document import SECOND, MeasuredDocument, open_browser_reader
+from tests.support.browsers.browser import DESKTOP, PHONE, visitor, wait_for_page
+from tests.support.browsers.browser_reader import HIDE_PAGE, BrowserReader
+from tests.support.people.measured_document import SECOND, MeasuredDocument, open_browser_reader
 from tests.support.polling import wait_until
 
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.browser import visitor
-from tests.support.framing_page import find_frame, serve_framing_page
-from tests.support.measured_document import MeasuredDocument
+from tests.support.browsers.browser import visitor
+from tests.support.outside.framing_page import find_frame, serve_framing_page
+from tests.support.people.measured_document import MeasuredDocument
 from tests.support.polling import wait_until
 
 

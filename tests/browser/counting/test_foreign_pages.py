@@ -6,11 +6,11 @@ import pytest
 from flask import Flask, Response, request, request_finished
 from playwright.sync_api import Browser, Error
 
-from tests.support.browser import visitor
-from tests.support.framing_page import serve_framing_page
-from tests.support.measured_document import MeasuredDocument
+from tests.support.browsers.browser import visitor
+from tests.support.outside.framing_page import serve_framing_page
+from tests.support.people.measured_document import MeasuredDocument
+from tests.support.people.reader import FakeReader
 from tests.support.polling import wait_until
-from tests.support.reader import FakeReader
 
 _SEND_BEACON = """async ([url, beacon, way]) => {
   const body = JSON.stringify(beacon);

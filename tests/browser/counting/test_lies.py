@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.measured_document import SECOND, MeasuredDocument, open_browser_reader
+from tests.support.people.measured_document import SECOND, MeasuredDocument, open_browser_reader
 
 _SEND_BEACONS = """async ([claims, seqs]) => {
   const facts = JSON.parse(document.getElementById("facts").textContent);

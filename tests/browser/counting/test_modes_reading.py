@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.measured_document import SECOND, MeasuredDocument, open_browser_reader
+from tests.support.people.measured_document import SECOND, MeasuredDocument, open_browser_reader
 from tests.support.polling import wait_until
 
 

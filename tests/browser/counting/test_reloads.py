@@ -2,8 +2,8 @@
 
 from playwright.sync_api import Browser
 
-from tests.support.browser import visitor, wait_for_page
-from tests.support.measured_document import MeasuredDocument
+from tests.support.browsers.browser import visitor, wait_for_page
+from tests.support.people.measured_document import MeasuredDocument
 from tests.support.polling import wait_until
 
 

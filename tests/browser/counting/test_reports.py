@@ -6,8 +6,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Request
 
-from tests.support.browser_reader import BrowserReader
-from tests.support.measured_document import MeasuredDocument, open_browser_reader
+from tests.support.browsers.browser_reader import BrowserReader
+from tests.support.people.measured_document import MeasuredDocument, open_browser_reader
 
 STEP_MS = 100  # the interval at which the page measures
 

@@ -10,8 +10,8 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from tests.browser.every_page.states import State
-from tests.support.browser import PHONE, Visitor, visitor
-from tests.support.stage import Stage
+from tests.support.browsers.browser import PHONE, Visitor, visitor
+from tests.support.browsers.stage import Stage
 
 WINDOWS: dict[str, dict[str, Any]] = {
     "1440": {"viewport": {"width": 1440, "height": 900}},

@@ -17,14 +17,14 @@ from docshare.server.services.operations import unsubscribe
 from tests.browser.every_page.pages import PAGES
 from tests.browser.every_page.reader_states import FORM, find_instant
 from tests.browser.every_page.states import PIA, Act, State, click, press, submit, unfold, visit
-from tests.support.cookie_routes import set_password
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
-from tests.support.pdfs import simple_pdf
-from tests.support.reader import FakeReader, end_all_sessions
-from tests.support.receivers import record_replacements
-from tests.support.rows import insert_files, update_file_row
-from tests.support.stage import Stage
-from tests.support.webhooks import update_webhook_row
+from tests.support.browsers.stage import Stage
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.rows import insert_files, update_file_row
+from tests.support.outside.receivers import record_replacements
+from tests.support.people.cookie_routes import set_password
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
+from tests.support.people.reader import FakeReader, end_all_sessions
+from tests.support.people.webhooks import update_webhook_row
 
 VIEWERS = {"public.share_page", "public.embed_page"}
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 
 from docshare.server.services.accounts import sign_in
-from tests.support.cookie_routes import OwnerAndReader
-from tests.support.owner_routes import OWNER_ROUTES
+from tests.support.owner.routes import OWNER_ROUTES
+from tests.support.people.cookie_routes import OwnerAndReader
 
 FindAddress = Callable[[OwnerAndReader], str]
 

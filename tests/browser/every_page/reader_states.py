@@ -11,14 +11,14 @@ from playwright.sync_api import Page
 from docshare.contract.wire import format_instant
 from docshare.server.services.files import hotspots
 from tests.browser.every_page.states import PIA, Act, Show, State, click, press, submit, unfold, visit
-from tests.support.browser import wait_for_count
-from tests.support.cast import World
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
-from tests.support.owner import put_settings
-from tests.support.paged_viewer import wait_for_rest
-from tests.support.pdfs import linked_pdf, mixed_sizes_pdf
-from tests.support.rows import update_file_row
-from tests.support.stage import Stage, make_deck
+from tests.support.browsers.browser import wait_for_count
+from tests.support.browsers.paged_viewer import wait_for_rest
+from tests.support.browsers.stage import Stage, make_deck
+from tests.support.documents.pdfs import linked_pdf, mixed_sizes_pdf
+from tests.support.engines.rows import update_file_row
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import World
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
 
 CTA = {"label": "Book a meeting", "url": "https://acme.example/"}
 FORM = [

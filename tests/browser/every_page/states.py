@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Page
 
-from tests.support.stage import Stage
+from tests.support.browsers.stage import Stage
 
 Act = Callable[[Page], object]
 """An action of a person on an open page."""

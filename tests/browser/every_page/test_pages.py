@@ -22,9 +22,9 @@ from tests.browser.every_page.owner_states import (
 from tests.browser.every_page.pages import NO_PAGES, PAGES
 from tests.browser.every_page.reader_states import READER_STATES, VIEWER_STATES
 from tests.browser.every_page.states import State
-from tests.support.axe import find_violations
-from tests.support.cast import World
-from tests.support.stage import ARABIC, CHINESE, LATIN, Words, open_stage
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.stage import ARABIC, CHINESE, LATIN, Words, open_stage
+from tests.support.people.cast import World
 
 PEOPLE: dict[str, Mapping[str, State]] = {"reader": READER_STATES, "owner": OWNER_STATES}
 COLOR_RULES = ("color-contrast", "link-in-text-block")

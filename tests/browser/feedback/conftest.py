@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.browser import PHONE, Visitor, visitor
-from tests.support.feedback_document import FeedbackDocument
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.browsers.browser import PHONE, Visitor, visitor
+from tests.support.people.feedback_document import FeedbackDocument
+from tests.support.servers.server_process import ServerProcess, run_server
 
 PHONE_OPTIONS = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
 

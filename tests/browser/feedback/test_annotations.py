@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
-from tests.support.browser import current_page_number, wait_for_page
-from tests.support.feedback_document import FeedbackDocument
-from tests.support.pdfs import A4, Sheet, lines_content, sheets_pdf
-from tests.support.server_process import ServerProcess
+from tests.support.browsers.browser import current_page_number, wait_for_page
+from tests.support.documents.pdfs import A4, Sheet, lines_content, sheets_pdf
+from tests.support.people.feedback_document import FeedbackDocument
+from tests.support.servers.server_process import ServerProcess
 
 MODES = ["standard", "flipbook", "swipe", "magazine"]
 

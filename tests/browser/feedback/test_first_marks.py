@@ -3,9 +3,9 @@
 from playwright.sync_api import expect
 
 from tests.browser.feedback.conftest import OpenReader
-from tests.support.browser import RequestGate, wait_for_page
-from tests.support.feedback_document import FeedbackDocument
-from tests.support.pdfs import simple_pdf
+from tests.support.browsers.browser import RequestGate, wait_for_page
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.people.feedback_document import FeedbackDocument
 
 
 def test_two_concurrent_first_marks_belong_to_one_reader(

@@ -3,8 +3,8 @@
 from playwright.sync_api import Frame, expect
 
 from tests.browser.feedback.conftest import OpenReader
-from tests.support.feedback_document import FeedbackDocument
-from tests.support.framing_page import find_frame, serve_framing_page
+from tests.support.outside.framing_page import find_frame, serve_framing_page
+from tests.support.people.feedback_document import FeedbackDocument
 from tests.support.polling import wait_until
 
 NO_COOKIES_MESSAGE = "Your browser blocks cookies on this page, so your feedback cannot be saved. Open in a new tab"

@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
-from tests.support.axe import find_violations
-from tests.support.browser import RequestGate, intercept_requests, visitor
-from tests.support.feedback_document import FeedbackDocument
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.browser import RequestGate, intercept_requests, visitor
+from tests.support.people.feedback_document import FeedbackDocument
 
 WORDS = "A thought that took a while to write"
 PLAIN = "text/plain; charset=utf-8"

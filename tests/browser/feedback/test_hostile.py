@@ -6,9 +6,9 @@ from typing import Any
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.feedback.conftest import OpenReader
-from tests.support.browser import Visitor
-from tests.support.feedback_document import FeedbackDocument
-from tests.support.payloads import XSS
+from tests.support.browsers.browser import Visitor
+from tests.support.outside.payloads import XSS
+from tests.support.people.feedback_document import FeedbackDocument
 
 LONGEST_NAME = 80
 UNSENDABLE = "\ud800\x00"  # a lone surrogate cannot be encoded as UTF-8, and the server rejects NUL

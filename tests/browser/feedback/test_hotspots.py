@@ -6,11 +6,11 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
-from tests.support.browser import intercept_requests, visitor
-from tests.support.feedback_document import FeedbackDocument
+from tests.support.browsers.browser import intercept_requests, visitor
+from tests.support.browsers.styled_document import element_box, has_overlap
+from tests.support.people.feedback_document import FeedbackDocument
 from tests.support.polling import wait_until
-from tests.support.server_process import ServerProcess
-from tests.support.styled_document import element_box, has_overlap
+from tests.support.servers.server_process import ServerProcess
 
 NO_FEEDBACK = {"commentsEnabled": False, "marksEnabled": False, "annotationsEnabled": False, "askReceipt": False}
 HOTSPOT_BOXES = """() => [...document.querySelectorAll(".hotspot")].map((spot) => {

@@ -7,12 +7,12 @@ from playwright.sync_api import Page
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
 from tests.browser.feedback.test_verdicts import get_marks_by_page
-from tests.support.browser import is_within_window
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
-from tests.support.feedback_document import FeedbackDocument
+from tests.support.browsers.browser import is_within_window
+from tests.support.browsers.styled_document import StyledDocument, element_box, has_overlap
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
+from tests.support.people.feedback_document import FeedbackDocument
 from tests.support.polling import wait_until
-from tests.support.server_process import ServerProcess
-from tests.support.styled_document import StyledDocument, element_box, has_overlap
+from tests.support.servers.server_process import ServerProcess
 
 PHONE_ON_ITS_SIDE: dict[str, Any] = PHONE_OPTIONS | {"viewport": {"width": 844, "height": 390}}
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}

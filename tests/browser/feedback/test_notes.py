@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
-from tests.support.browser import wait_for_page
-from tests.support.feedback_document import FeedbackDocument
+from tests.support.browsers.browser import wait_for_page
+from tests.support.people.feedback_document import FeedbackDocument
 
 NOTES = """
 - complementary "Notes":

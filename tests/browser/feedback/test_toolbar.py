@@ -6,11 +6,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
-from tests.support.axe import find_violations
-from tests.support.browser import is_within_window
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
-from tests.support.feedback_document import FeedbackDocument
-from tests.support.server_process import ServerProcess
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.browser import is_within_window
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
+from tests.support.people.feedback_document import FeedbackDocument
+from tests.support.servers.server_process import ServerProcess
 
 IN_BAR = [
     "Pages and contents",

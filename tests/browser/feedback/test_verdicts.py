@@ -7,12 +7,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
-from tests.support.browser import RequestGate, wait_for_page
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS
-from tests.support.feedback_document import FeedbackDocument
+from tests.support.browsers.browser import RequestGate, wait_for_page
+from tests.support.browsers.styled_document import StyledDocument, element_box, has_overlap
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
+from tests.support.people.feedback_document import FeedbackDocument
 from tests.support.polling import wait_until
-from tests.support.server_process import ServerProcess
-from tests.support.styled_document import StyledDocument, element_box, has_overlap
+from tests.support.servers.server_process import ServerProcess
 
 PAGE_BOTTOMS = "(pages) => pages.map((page) => page.getBoundingClientRect().bottom)"
 

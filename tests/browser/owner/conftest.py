@@ -9,9 +9,9 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import PHONE, Visitor, visitor
-from tests.support.pdfs import A4, simple_pdf
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.browsers.browser import PHONE, Visitor, visitor
+from tests.support.documents.pdfs import A4, simple_pdf
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 PHONE_OPTIONS: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844},

@@ -12,10 +12,10 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.axe import find_violations
-from tests.support.browser import PHONE, Visitor, visitor
-from tests.support.oauth_app import VERIFIER, make_challenge
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.browser import PHONE, Visitor, visitor
+from tests.support.outside.oauth_app import VERIFIER, make_challenge
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 PHONES = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
 PASSWORD = "correct horse battery"

@@ -14,13 +14,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from docshare.server.services.files import hotspots
 from tests.contract.settings_table import FORM
-from tests.support.axe import find_violations
-from tests.support.browser import PHONE, is_within_window, save_screenshot, visitor
-from tests.support.cast import World
-from tests.support.images import make_mp3_frame, make_picture
-from tests.support.in_process_server import serve_world
-from tests.support.owner import put_settings, sign_in_browser
-from tests.support.pdfs import A4, simple_pdf
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.browser import PHONE, is_within_window, save_screenshot, visitor
+from tests.support.documents.images import make_mp3_frame, make_picture
+from tests.support.documents.pdfs import A4, simple_pdf
+from tests.support.owner.browser import put_settings, sign_in_browser
+from tests.support.people.cast import World
+from tests.support.servers.in_process_server import serve_world
 
 COOKIE = "docshare_session"
 HANDHELD = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "user_agent": PHONE}

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.owner.conftest import LONG_NAME, PHONE_OPTIONS, sign_in_to_library, upload
-from tests.support.browser import RequestGate, layout_shift_score, record_layout_shifts, visitor
-from tests.support.server_process import ServerProcess
+from tests.support.browsers.browser import RequestGate, layout_shift_score, record_layout_shifts, visitor
+from tests.support.servers.server_process import ServerProcess
 
 TABLET: dict[str, Any] = {"viewport": {"width": 820, "height": 1180}}
 WAIT_FOR_PAINT = """async () => {

@@ -17,10 +17,10 @@ from tests.browser.owner.conftest import (
     sign_in_to_library,
     upload,
 )
-from tests.support.axe import find_violations
-from tests.support.browser import visitor
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, run_server
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.browser import visitor
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.server_process import ServerProcess, run_server
 
 _NUMBERS = itertools.count()  # makes names unique across retries
 

@@ -14,9 +14,9 @@ from tests.browser.owner.conftest import (
     sign_in_to_library,
     upload,
 )
-from tests.support.axe import find_violations
-from tests.support.browser import visitor
-from tests.support.server_process import ServerProcess
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.browser import visitor
+from tests.support.servers.server_process import ServerProcess
 
 _NUMBERS = itertools.count()  # makes names unique across retries
 

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.owner.conftest import PHONE_OPTIONS, WINDOWS, sign_in_to_library, upload
-from tests.support.axe import find_violations
-from tests.support.browser import visitor
-from tests.support.server_process import ServerProcess
+from tests.support.browsers.axe import find_violations
+from tests.support.browsers.browser import visitor
+from tests.support.servers.server_process import ServerProcess
 
 
 @pytest.mark.parametrize("window", WINDOWS, ids=["desktop", "dark", "phone"])

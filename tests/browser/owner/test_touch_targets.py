@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.owner.conftest import LONG_NAME, PHONE_OPTIONS, sign_in_to_library, upload
-from tests.support.browser import visitor
-from tests.support.server_process import ServerProcess
+from tests.support.browsers.browser import visitor
+from tests.support.servers.server_process import ServerProcess
 
 # Links inside a sentence are as high as their line. A check box is hit through its label.
 FIND_SMALL = """() => {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cli.commands.fake_readership import ANN
-from tests.support.fake_api import UUID
+from tests.cli.commands.fakes.readership import ANN
+from tests.support.outside.fake_api import UUID
 
 FREE_REPORT: dict[str, Any] = {
     "tier": "free",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 from tests.support.shell import Shell
 
 

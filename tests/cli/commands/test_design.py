@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cast import Person, World
-from tests.support.design_tool import DesignTool, open_design_tool
-from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, problem
-from tests.support.import_source import make_certificate
-from tests.support.in_process_server import serve_world
+from tests.support.outside.design_tool import DesignTool, open_design_tool
+from tests.support.outside.fake_api import FakeApi, FakeResponse, FakeTime, problem
+from tests.support.outside.import_source import make_certificate
+from tests.support.people.cast import Person, World
+from tests.support.servers.in_process_server import serve_world
 from tests.support.shell import CommandResult, Shell
 
 URL = "https://designs.example/x.pdf"

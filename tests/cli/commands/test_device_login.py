@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime
 from tests.support.shell import CommandResult, Shell
 
 METADATA = "/.well-known/oauth-authorization-server"
@@ -50,7 +50,7 @@ def test_the_code_is_one_line_without_a_terminal(
     api: FakeApi, login: dict[str, Any], shell: Shell, time: FakeTime
 ) -> None:
     api.on("POST", POLL, failure("authorization_pending"), failure("authorization_pending"), TOKENS)
-    done = log_in(shell, "--no-input", "--scope", "files:read,profile")
+    done = log_in(shell, "--no-input", "--scope", "files:read", "--scope", "profile")
     assert (done.code, done.out) == (0, "")
     first, *others = done.err.splitlines()
     assert first == f"Open {api.url}/device on any device and enter the code WDJB-MJHT within 15 min."

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, problem
+from tests.support.outside.fake_api import FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 ROOT: dict[str, Any] = {

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.fake_api import UUID, FakeApi, FakeTime, problem, row
-from tests.support.rows import insert_gate_response
+from tests.support.engines.rows import insert_gate_response
+from tests.support.outside.fake_api import UUID, FakeApi, FakeTime, problem, row
 from tests.support.shell import Shell
 
 if TYPE_CHECKING:
-    from tests.support.cast import Person, World
+    from tests.support.people.cast import Person, World
 
 
 def tail_ids(shell: Shell, *options: str, code: int = 0) -> list[int]:

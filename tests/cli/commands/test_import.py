@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from docshare.server.pdf import engine
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
-from tests.support.import_source import ImportSource, http_response, make_certificate, open_source
-from tests.support.picture_pdfs import BLUE, RED, make_stripes, picture_pdf
+from tests.support.documents.picture_pdfs import BLUE, RED, make_stripes, picture_pdf
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.outside.import_source import ImportSource, http_response, make_certificate, open_source
 from tests.support.shell import Shell
 
 if TYPE_CHECKING:
-    from tests.support.cast import Person, World
+    from tests.support.people.cast import Person, World
 
 URL = "https://designs.example/q3.pdf"
 LINK = "https://d.example/aB3dE5fG7h01"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_api import UUID, FakeApi, RecordedRequest, problem
+from tests.support.outside.fake_api import UUID, FakeApi, RecordedRequest, problem
 from tests.support.shell import Shell
 
 FILE = "aB3dE5fG7hJ9"

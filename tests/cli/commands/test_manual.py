@@ -19,7 +19,7 @@ from docshare.manual import load_site
 from docshare.manual.examples import build_example
 from tests.cli.tree.command_table import COMMANDS
 from tests.support.repository import ROOT
-from tests.support.server_process import COMMAND, make_env, start_server
+from tests.support.servers.server_process import COMMAND, make_env, start_server
 from tests.support.shell import Shell
 
 DESCRIPTION = yaml.safe_load((ROOT / "docshare/server/api/openapi.yaml").read_text(encoding="utf-8"))

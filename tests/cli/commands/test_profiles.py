@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fake_api import FakeApi, fake_api
+from tests.support.outside.fake_api import FakeApi, fake_api
 from tests.support.repository import ROOT
 from tests.support.shell import TOKEN, Shell
 from tests.support.terminal import Terminal

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, RecordedRequest, problem
+from tests.support.outside.fake_api import BASE, UUID, FakeApi, FakeResponse, RecordedRequest, problem
 from tests.support.shell import Shell
 
 ISSUED = {"access_token": "access-2", "refresh_token": "refresh-2", "expires_in": 3600, "scope": "x"}

@@ -12,9 +12,9 @@ import requests
 
 from docshare.cli.framework.admin_channel import RunningServer
 from docshare.contract.problems import Problem
-from tests.support.fake_api import FakeApi, FakeResponse, FakeTime
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.fake_api import FakeApi, FakeResponse, FakeTime
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 from tests.support.shell import CommandResult, Shell
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.fake_readership import (
+from tests.cli.commands.fakes.readership import (
     ANN,
     BOB,
     FILE,
@@ -18,7 +18,7 @@ from tests.cli.commands.fake_readership import (
     make_session,
     make_variant,
 )
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import CommandResult, Shell
 
 LONG = {1: 5, 3: 25}

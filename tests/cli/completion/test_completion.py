@@ -13,7 +13,7 @@ import pytest
 from docshare.cli.local.cache import format_file_lines
 from docshare.cli.local.completion_words import read_completions
 from docshare.cli.local.paths import format_line
-from tests.support.fake_api import UUID, FakeApi
+from tests.support.outside.fake_api import UUID, FakeApi
 from tests.support.repository import ROOT
 from tests.support.shell import Shell
 from tests.support.terminal import Terminal

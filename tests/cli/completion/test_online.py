@@ -12,8 +12,8 @@ import pytest
 from docshare.cli.completion import online as refreshing
 from docshare.cli.completion.online import TIME_LIMIT_S
 from docshare.cli.local import completion_words, paths
-from tests.cli.commands.fake_webhooks import FakeWebhooks
-from tests.support.fake_api import UUID, FakeApi, problem
+from tests.cli.commands.fakes.webhooks import FakeWebhooks
+from tests.support.outside.fake_api import UUID, FakeApi, problem
 from tests.support.shell import TOKEN, Shell
 
 FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "originalName": "new.pdf", "slug": "offer"}

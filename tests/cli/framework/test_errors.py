@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docshare.client.errors import UnknownOutcome
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import TOKEN, Shell
 
 ID = "aB3dE5fG7hJ9"

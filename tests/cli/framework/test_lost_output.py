@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.fake_uploads import FakeUploads, share_url
+from tests.cli.commands.fakes.uploads import FakeUploads, share_url
 from tests.cli.framework.test_process import DOCSHARE, env  # noqa: F401 - a fixture
 
 PROGRAM = " ".join(DOCSHARE)

@@ -9,7 +9,7 @@ import pytest
 
 from docshare.cli.framework.app import Group, TyperCommand, build_command, get_spec, hoist
 from docshare.cli.main import REGISTRY, app
-from tests.support.fake_api import UUID, FakeApi
+from tests.support.outside.fake_api import UUID, FakeApi
 from tests.support.shell import Shell
 
 FILE = {

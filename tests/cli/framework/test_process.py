@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fake_api import UUID, FakeApi, FakeResponse
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse
 from tests.support.repository import ROOT
 from tests.support.shell import TOKEN, Shell
 from tests.support.terminal import Terminal, run_on_terminal

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.fake_uploads import FakeUploads, share_url
+from tests.cli.commands.fakes.uploads import FakeUploads, share_url
 from tests.cli.framework.test_process import DOCSHARE, env  # noqa: F401 - a fixture
-from tests.support.fake_api import UUID, FakeApi
+from tests.support.outside.fake_api import UUID, FakeApi
 from tests.support.shell import Shell
 
 
@@ -126,7 +126,7 @@ def test_ctrl_c_silently_ends_commands_that_run_until_then(env: dict[str, str], 
 
 @pytest.mark.parametrize("name", ["a%22b%0A.pdf", "100%0dx.pdf", 'quote".pdf', "Über 100%.pdf"])
 def test_a_file_name_is_uploaded_unchanged(server_url: str, shell_for, world, tmp_path: Path, name: str) -> None:  # type: ignore[no-untyped-def]
-    from tests.support.pdfs import simple_pdf
+    from tests.support.documents.pdfs import simple_pdf
 
     (tmp_path / name).write_bytes(simple_pdf(pages=1))
     pia = shell_for(world.pia)
@@ -138,7 +138,7 @@ def test_a_file_name_is_uploaded_unchanged(server_url: str, shell_for, world, tm
 def test_a_file_name_that_cannot_be_sent_is_rejected(
     shell: Shell, fake_uploads: FakeUploads, tmp_path: Path, name: str
 ) -> None:
-    from tests.cli.commands.fake_uploads import PDF
+    from tests.cli.commands.fakes.uploads import PDF
 
     (tmp_path / name).write_bytes(PDF)
     done = shell("upload", tmp_path / name)

@@ -9,8 +9,8 @@ import pytest
 
 from docshare.cli.local import completion_words, paths
 from docshare.client.address import parse_origin
-from tests.cli.commands.fake_uploads import FakeUploads
-from tests.support.fake_api import UUID, FakeApi, FakeTime, fake_api
+from tests.cli.commands.fakes.uploads import FakeUploads
+from tests.support.outside.fake_api import UUID, FakeApi, FakeTime, fake_api
 from tests.support.shell import TOKEN, Shell
 
 FILE = {"uuid": "0b8e7d5c-3f0e-4f4f-9d0c-2a7b1f6c8e11", "shortId": "aB3dE5fG7hJ9", "originalName": "deck.pdf"}

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from docshare.cli.terminal.capabilities import detect_screen
-from tests.cli.commands.fake_uploads import FakeUploads, share_url
+from tests.cli.commands.fakes.uploads import FakeUploads, share_url
 from tests.cli.terminal.test_output import HOSTILE, list_output, make_file
-from tests.support.fake_api import FakeApi
+from tests.support.outside.fake_api import FakeApi
 from tests.support.shell import Shell
 
 LINK = re.compile(r"\x1b]8;[^;]*;([^\x1b]+)\x1b\\(.*?)\x1b]8;;\x1b\\")

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from tests.support.fake_api import UUID, FakeApi, FakeTime
+from tests.support.outside.fake_api import UUID, FakeApi, FakeTime
 from tests.support.shell import Shell
 
 # Malicious file names: colors, a title, bidi, zero width, C1, markup, a line break.

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.fake_readership import FILE, PATH
-from tests.cli.commands.fake_variants import FakeVariants
+from tests.cli.commands.fakes.readership import FILE, PATH
+from tests.cli.commands.fakes.variants import FakeVariants
 from tests.cli.commands.report_samples import PRO_REPORT
 from tests.cli.terminal.test_output import make_file
-from tests.support.fake_api import FakeApi
+from tests.support.outside.fake_api import FakeApi
 from tests.support.repository import ROOT
 from tests.support.shell import Shell
 from tests.support.terminal import Terminal, TerminalOutput

@@ -24,20 +24,26 @@ from docshare.server.api.problems import build_error_refusal
 from docshare.server.http.listener import bind_sockets, make_server
 from docshare.server.http.verdicts import RequestHead, Verdict
 from docshare.server.pdf.engine import PdfEngine
-from tests.support.cast import World, close_world, make_runtime, make_world
 from tests.support.clock import START, FakeClock
-from tests.support.design_tool import DesignTool, open_design_tool
-from tests.support.fake_api import BASE, FakeTime, problem
-from tests.support.images import make_picture
-from tests.support.import_source import make_certificate
-from tests.support.in_process_server import run_in_thread
-from tests.support.owner import put_settings, sign_in_browser
-from tests.support.pdfs import simple_pdf
-from tests.support.reader import FakeReader, end_all_sessions
-from tests.support.receivers import LOOPBACK_NETWORKS, FakeReceiver, add_webhook, deliver_until_idle, open_receiver
+from tests.support.documents.images import make_picture
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.design_tool import DesignTool, open_design_tool
+from tests.support.outside.fake_api import BASE, FakeTime, problem
+from tests.support.outside.import_source import make_certificate
+from tests.support.outside.receivers import (
+    LOOPBACK_NETWORKS,
+    FakeReceiver,
+    add_webhook,
+    deliver_until_idle,
+    open_receiver,
+)
+from tests.support.owner.browser import put_settings, sign_in_browser
+from tests.support.people.cast import World, close_world, make_runtime, make_world
+from tests.support.people.reader import FakeReader, end_all_sessions
+from tests.support.people.triggers import FORM, post_trigger
 from tests.support.repository import ROOT
+from tests.support.servers.in_process_server import run_in_thread
 from tests.support.shell import CommandResult, Shell
-from tests.support.triggers import FORM, post_trigger
 
 SECRET = "whsec_" + "7e57" * 16
 _TRIGGERED_KINDS = ("file.downloaded", "note.created", "receipt.confirmed", "proofing.updated", "gate.completed")

@@ -128,7 +128,10 @@ def test_every_command_that_reads_from_a_server_loads_requests_and_nothing_else_
 
 
 def list_imports_inside_functions(path: Path) -> Iterator[tuple[int, set[str]]]:
-    """Return line and module of each import inside a function that imports from docshare or the standard library."""
+    """Return line and module of each import inside a function that imports from docshare or the standard library.
+
+    The HTTP modules of the client count as requests, which they load.
+    """
     functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
     for node in (node for function in functions for node in function.body):
         if isinstance(node, ast.Import):
@@ -138,7 +141,9 @@ def list_imports_inside_functions(path: Path) -> Iterator[tuple[int, set[str]]]:
         else:
             continue
         first = min(names, key=len)
-        if not first.startswith("docshare.server") and first.split(".")[0] in sys.stdlib_module_names | {"docshare"}:
+        if not first.startswith(("docshare.server", "docshare.client.http")) and first.split(".")[
+            0
+        ] in sys.stdlib_module_names | {"docshare"}:
             yield node.lineno, names
 
 

@@ -13,7 +13,7 @@ from docshare.cli.framework.app import TyperCommand
 from docshare.cli.reference import generate
 from docshare.cli.reference.tree import Command, load_tree
 from tests.cli.tree.command_table import COMMANDS, KINDS
-from tests.support.fake_api import FakeTime
+from tests.support.outside.fake_api import FakeTime
 from tests.support.shell import Shell
 
 _SHELL = {"|", "||", ">", ">>", "<", "&&", ";", ")"}  # where the part of an example for docshare ends

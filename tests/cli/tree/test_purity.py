@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.tree.command_table import COMMANDS, CommandCase
 from tests.cli.tree.instance import PopulatedInstance
-from tests.support.fake_api import FakeApi, FakeTime, fake_api, problem
+from tests.support.outside.fake_api import FakeApi, FakeTime, fake_api, problem
 from tests.support.shell import CommandResult, Shell
 
 FAILURES = {

@@ -11,7 +11,7 @@ from docshare.cli.reference.tree import load_tree
 from docshare.contract.scopes import OPERATIONS, SCOPES
 from tests.cli.tree.command_table import COMMANDS
 from tests.cli.tree.instance import PopulatedInstance
-from tests.support.oauth_app import make_app
+from tests.support.outside.oauth_app import make_app
 
 ONLINE = [path for path, leaf in COMMANDS.items() if leaf.kind in ("change", "read") and path != "api"]
 SCOPED_COMMANDS = [(path, scope) for path in ONLINE if (found := find_scopes(path.split())) for scope in found.needed]

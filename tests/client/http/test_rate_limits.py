@@ -8,7 +8,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.http.rate_limits import RateBudget, RateMeter, read_budget, read_retry_after
-from tests.support.fake_api import BASE, FakeApi, FakeResponse, FakeTime
+from tests.support.outside.fake_api import BASE, FakeApi, FakeResponse, FakeTime
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from docshare.client import Client
 from docshare.client.errors import ConnectionLost, UnknownOutcome
 from docshare.contract.wire import format_instant
-from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.outside.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 
 CONTENT = b"%PDF-1.7 hello"
 DROP = FakeResponse(connection_action="drop")

@@ -10,7 +10,7 @@ import pytest
 
 from docshare.client import Client
 from docshare.client.errors import ConnectionLost, RateLimited, Refused
-from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.outside.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 
 Connect = Callable[..., Client]
 OK = {"tier": "pro"}

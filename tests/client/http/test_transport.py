@@ -17,7 +17,7 @@ from docshare.client import Client
 from docshare.client.errors import BadAddress, ConnectionLost, NotAnApi, NotConnected, Redirected, Refused, TimedOut
 from docshare.contract.problems import Problem
 from tests.client.conftest import TOKEN
-from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, fake_api, problem
+from tests.support.outside.fake_api import FakeApi, FakeResponse, FakeTime, fake_api, problem
 
 Connect = Callable[..., Client]
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cast import World
-from tests.support.instance_backup import Operator, populate_instance
+from tests.support.people.cast import World
+from tests.support.servers.instance_backup import Operator, populate_instance
 
 
 @pytest.fixture

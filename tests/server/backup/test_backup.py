@@ -18,12 +18,12 @@ from docshare.server.services.files import purge
 from docshare.server.store.blobs import BACKUP_LOCK, REMOVAL_JOB
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.workers.jobs import JOBS, run_job
-from tests.support import webhooks
-from tests.support.cast import World, make_runtime, make_world
 from tests.support.clock import START, FakeClock
-from tests.support.instance_backup import DAY, Operator, open_restored, read_members
-from tests.support.owner import put_settings
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import put_settings
+from tests.support.people import webhooks
+from tests.support.people.cast import World, make_runtime, make_world
+from tests.support.servers.instance_backup import DAY, Operator, open_restored, read_members
 
 
 @pytest.mark.parametrize("name", ["saved.tar", "saved.tar.gz", "saved.tgz", "saved.tar.zst", "saved"])
@@ -225,7 +225,7 @@ def _write_until_stopped(operator: Operator, stop: threading.Event, acknowledged
 
 def _list_uuids(data: Path) -> list[str]:
     with reading.open_database(data / "docshare.db", still=True) as database:
-        return [uuid for (uuid,) in database.execute("SELECT uuid FROM files")]
+        return [uuid for (uuid,) in database.fetch_all("SELECT uuid FROM files")]
 
 
 def test_a_damaged_document_does_not_prevent_a_backup_of_the_rest(operator: Operator) -> None:

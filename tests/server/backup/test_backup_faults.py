@@ -13,9 +13,9 @@ import pytest
 from docshare.server.backup import making, reading
 from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import DirectoryLock
-from tests.support.instance_backup import Operator, open_restored
-from tests.support.owner import sign_in_browser
-from tests.support.rows import count_rows
+from tests.support.engines.rows import count_rows
+from tests.support.owner.browser import sign_in_browser
+from tests.support.servers.instance_backup import Operator, open_restored
 
 
 def test_an_archive_is_not_written_to_a_terminal(operator: Operator) -> None:

@@ -13,10 +13,10 @@ import pytest
 
 from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import DirectoryLock
-from tests.support.cast import World
 from tests.support.clock import START
-from tests.support.instance_backup import DAY, Operator, populate_instance
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.people.cast import World
+from tests.support.servers.instance_backup import DAY, Operator, populate_instance
 
 Damage = Callable[[World, Path], object]
 

@@ -14,9 +14,9 @@ from docshare.server.config import Config
 from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.instance import open_instance
 from docshare.server.store.lock import is_locked
-from tests.support.instance_backup import Operator
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import COMMAND, make_env
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.instance_backup import Operator
+from tests.support.servers.server_process import COMMAND, make_env
 
 COMMIT_STEP, TOTAL_STEPS = 3, 17  # renames of a restore before it is committed, and in total
 

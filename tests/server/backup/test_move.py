@@ -16,9 +16,9 @@ from docshare.server.store.database import SERVING_LOCK, Store
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.postgresql import PostgresqlStore
 from docshare.server.store.tables import instance as instance_rows
-from tests.support.images import make_picture
-from tests.support.instance_backup import Operator
-from tests.support.postgresql import drop_store, make_store
+from tests.support.documents.images import make_picture
+from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.servers.instance_backup import Operator
 
 
 @pytest.fixture

@@ -18,10 +18,12 @@ from docshare.server.backup.manifest import START, VERSION
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import DirectoryLock
-from tests.support import webhooks
-from tests.support.cast import close_world, make_runtime, make_world
 from tests.support.clock import FakeClock
-from tests.support.instance_backup import (
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.rows import count_rows, insert_download
+from tests.support.people import webhooks
+from tests.support.people.cast import close_world, make_runtime, make_world
+from tests.support.servers.instance_backup import (
     AdminShell,
     Operator,
     open_restored,
@@ -29,8 +31,6 @@ from tests.support.instance_backup import (
     populate_instance,
     read_members,
 )
-from tests.support.pdfs import simple_pdf
-from tests.support.rows import count_rows, insert_download
 
 DATABASE, MANIFEST = "docshare.db", "manifest.json"
 BLOB_PATH = f"blobs/00/{'0' * 64}"

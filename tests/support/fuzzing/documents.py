@@ -3,8 +3,8 @@
 import schemathesis
 from hypothesis import strategies as st
 
-from tests.support.images import make_mp3_frame, make_picture
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.images import make_mp3_frame, make_picture
+from tests.support.documents.pdfs import simple_pdf
 
 _PDFS = [simple_pdf(pages=pages) for pages in (1, 3)]
 

@@ -12,14 +12,14 @@ from typing import Any
 
 from docshare.contract.limits import RatePolicy
 from docshare.server.http.rate_limits import Allowance, RateLimiter
-from tests.support.cast import Person, World
-from tests.support.design_tool import DesignTool, open_design_tool
-from tests.support.in_process_server import serve_world
-from tests.support.owner import sign_in_browser
-from tests.support.owner_forms import find_csrf_token
-from tests.support.reader import FakeReader, end_all_sessions
-from tests.support.receivers import LOOPBACK_NETWORKS
-from tests.support.rows import insert_download
+from tests.support.engines.rows import insert_download
+from tests.support.outside.design_tool import DesignTool, open_design_tool
+from tests.support.outside.receivers import LOOPBACK_NETWORKS
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import find_csrf_token
+from tests.support.people.cast import Person, World
+from tests.support.people.reader import FakeReader, end_all_sessions
+from tests.support.servers.in_process_server import serve_world
 
 PLANS = {"free": "fay", "basic": "bea", "pro": "pia"}
 AMPLE_LIMIT = 1_000_000  # requests in any window

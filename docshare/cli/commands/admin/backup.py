@@ -246,12 +246,13 @@ def _find_external_parts(directory: Path) -> "ExternalParts | None":
 
 def _preview_backup(ctx: Context, directory: Path, out: str) -> ExitCode:
     from docshare.server.backup import reading
+    from docshare.server.store.tables import contents
 
     with (
         translate_backup_errors(directory),
         snapshot_database(directory) as path,
         reading.open_database(path) as database,
     ):
-        size = reading.database_size(path) + sum(row.size for row in reading.list_rows(database))
+        size = reading.database_size(path) + sum(row.size for row in contents.stream_rows(database))
         values = {"files": reading.count_tables(database)["files"], "bytes": size}
     return preview_changes(ctx, ("WRITE", Path(out), values))

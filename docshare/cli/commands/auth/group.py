@@ -1,6 +1,6 @@
 """``docshare auth``: log in and out, and show the active credential."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
@@ -14,6 +14,7 @@ from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRun, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import split_words
 from docshare.cli.local import cache, credentials
 from docshare.cli.local.config import check_profile_name, save_profile
 from docshare.cli.local.credentials import Credential
@@ -77,7 +78,7 @@ def login(
         bool, typer.Option("--device", help="Print a code; enter it on another device, such as a phone.")
     ] = False,
     scope: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Request only these scopes, such as files:write.")
+        list[str] | None, typer.Option(metavar="A,B", help="Request only these scopes, such as files:write.")
     ] = None,
     callback_port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port for the OAuth callback; 0 selects a free port.")
@@ -177,12 +178,14 @@ def _suggest_profile_name(base: str, known: Any) -> str:
     return next(name for name in names if name not in known)
 
 
-def _parse_scopes(asked: str | None) -> str:
-    if asked is None:
+def _parse_scopes(asked: Sequence[str] | None) -> str:
+    if not asked:
         return " ".join(SCOPES)
-    found = normalize_scopes(asked.replace(",", " "))
+    found = normalize_scopes(" ".join(split_words(asked)))
     if found is None:
-        raise Stop(ExitCode.USAGE, f"--scope: unknown scope in {asked!r}", hint=f"Scopes: {', '.join(SCOPES)}.")
+        raise Stop(
+            ExitCode.USAGE, f"--scope: unknown scope in {', '.join(asked)!r}", hint=f"Scopes: {', '.join(SCOPES)}."
+        )
     return found
 
 

@@ -12,6 +12,7 @@ from docshare.cli.framework.bulk import print_requests
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRun, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import split_words
 from docshare.cli.framework.prompts import confirm
 from docshare.cli.terminal.output import Column, Spec
 from docshare.contract.scopes import SCOPES, normalize_scopes
@@ -62,7 +63,7 @@ _NEW_KEY = Spec(
 
 @app.command("create", spec=_NEW_KEY)
 def create(
-    scope: Annotated[str, typer.Option(metavar="A,B", help="Scopes of the key, such as files:read,files:write.")],
+    scope: Annotated[list[str], typer.Option(metavar="A,B", help="Scopes of the key, such as files:read,files:write.")],
     name: Annotated[str, typer.Option(help="Purpose of the key.")] = "key",
     file: Annotated[str | None, typer.Option(metavar="FILE", help="Limit the key to this file.")] = None,
     expires: Annotated[
@@ -81,9 +82,11 @@ def create(
       docshare auth keys create --scope files:read,files:write --file slug:manual --name docs-build
     """
     ctx = current_context()
-    scopes = normalize_scopes(scope.replace(",", " "))
+    scopes = normalize_scopes(" ".join(split_words(scope)))
     if scopes is None:
-        raise Stop(ExitCode.USAGE, f"--scope: unknown scope in {scope!r}", hint=f"Scopes are: {', '.join(SCOPES)}.")
+        raise Stop(
+            ExitCode.USAGE, f"--scope: unknown scope in {', '.join(scope)!r}", hint=f"Scopes are: {', '.join(SCOPES)}."
+        )
     end = None
     if expires is not None:
         found = parse_time(ctx, expires, "--expires")

@@ -10,6 +10,7 @@ from pathlib import Path
 from docshare.cli.commands.config.values import check_config
 from docshare.cli.framework import prompts
 from docshare.cli.framework.context import Context
+from docshare.cli.framework.dry_run import preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.config import FILE_NAME, read_text
 from docshare.cli.local.storage import hold_lock, replace_file
@@ -27,7 +28,22 @@ _TEMPLATE = """\
 """
 
 
-def edit_draft(context: Context, before: str) -> str | None:
+def edit_config(context: Context, *, dry_run: bool) -> ExitCode:
+    """Open a copy of the file in the editor and save it, or print the change with ``dry_run``."""
+    path = context.config_dir / FILE_NAME
+    before = read_text(path)
+    text = _edit_draft(context, before)
+    if text is None:
+        context.note("nothing was changed")
+        return ExitCode.OK
+    if dry_run:
+        return preview_changes(context, ("WRITE", path, {}))
+    _replace_config(context, text, before)
+    context.note(f"saved {path}")
+    return ExitCode.OK
+
+
+def _edit_draft(context: Context, before: str) -> str | None:
     """Open a copy of the file with the text ``before`` in the editor until it is valid.
 
     Return the new text, or None if nothing changed. Raise Stop (2) if there is no editor, it fails, or the text is
@@ -56,7 +72,7 @@ def edit_draft(context: Context, before: str) -> str | None:
         prompts.confirm(context, "Edit it again?")
 
 
-def replace_config(context: Context, text: str, before: str) -> None:
+def _replace_config(context: Context, text: str, before: str) -> None:
     """Replace the file with ``text``. Raise Stop (7) if it is no longer ``before``, so that no change is lost."""
     path = context.config_dir / FILE_NAME
     with hold_lock(context.config_dir / ".lock"):

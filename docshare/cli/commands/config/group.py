@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from docshare.cli.commands.config.default_profile import make_default
 from docshare.cli.commands.config.values import KEYS, PROFILE, parse_key, parse_value
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
@@ -109,8 +110,6 @@ def set_(
     ctx = current_context()
     known = parse_key(key)
     if known == PROFILE:
-        from docshare.cli.commands.profile import make_default
-
         return make_default(ctx, value, dry_run=dry_run)
     name = _require_profile(ctx)
     wanted, before = parse_value(known, value), ctx.config.profiles[name].get(known)
@@ -181,20 +180,9 @@ def edit(dry_run: DryRunWrite = False) -> ExitCode:
       docshare config edit
       EDITOR=nano docshare config edit
     """
-    from docshare.cli.commands.config import edit as config_edit
+    from docshare.cli.commands.config.edit import edit_config
 
-    ctx = current_context()
-    place = ctx.config_dir / config.FILE_NAME
-    before = config.read_text(place)
-    text = config_edit.edit_draft(ctx, before)
-    if text is None:
-        ctx.note("nothing was changed")
-        return ExitCode.OK
-    if dry_run:
-        return preview_changes(ctx, ("WRITE", place, {}))
-    config_edit.replace_config(ctx, text, before)
-    ctx.note(f"saved {place}")
-    return ExitCode.OK
+    return edit_config(current_context(), dry_run=dry_run)
 
 
 def _require_profile(ctx: Context) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.local.settings import resolve_setting
 from docshare.client.address import parse_address
@@ -39,7 +39,8 @@ _MASKS = (
 _MIN_PRIVATE_CHARS = 3  # a shorter name would match unrelated text
 
 
-class ProbeResponse(NamedTuple):
+@dataclass(frozen=True)
+class ProbeResponse:
     """The response of a server."""
 
     status_code: int
@@ -74,7 +75,7 @@ class CheckContext:
 
         Raise BadAddress if the credential would be sent unencrypted, and TransportError without a response.
         """
-        import requests
+        import requests  # here: the group "program" reports a broken library, so it must not need one
 
         from docshare.client.http.failures import translate_error
         from docshare.client.http.transport import Bearer
@@ -117,7 +118,8 @@ def _read_body(answer: "requests.Response") -> bytes:
     return body
 
 
-class DoctorCheck(NamedTuple):
+@dataclass(frozen=True)
+class DoctorCheck:
     """A check. ``needs`` are the checks that must pass before it, ``fix`` is the advice if it times out."""
 
     name: str

@@ -3,6 +3,7 @@ is not running, in this process.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ def check_instance(scene: CheckContext) -> NamedFindings:
     if trouble is not None or directory is None:
         yield (
             "directory",
-            trouble or skipped_finding("the current server is not on this machine; --data DIR selects one"),
+            trouble or skipped_finding("no data directory of this server was found; --data DIR names it"),
         )
         return
     server, trouble = _get_within_deadline(TIMEOUT_S, lambda: _find_server(directory))
@@ -66,7 +67,7 @@ def check_public(scene: CheckContext) -> NamedFindings:
     )
     if trouble is not None:
         fix = f"Check that the host name points to this machine and that the proxy forwards to {server.owner.url}."
-        yield "reach", trouble._replace(fix=fix)
+        yield "reach", replace(trouble, fix=fix)
     else:
         yield from doctor_public.evaluate_probe(seen)
 

@@ -25,7 +25,8 @@ from docshare.contract.findings import (
 if TYPE_CHECKING:
     import requests
 
-    from docshare.cli.framework.admin_channel import DirectoryOwner, RunningServer
+    from docshare.cli.framework.admin_channel import RunningServer
+    from docshare.server.store.instance import DirectoryOwner
 
 _MB = 1024 * 1024
 _PROBE_SIZES = (2 * _MB, 11 * _MB, 101 * _MB, 501 * _MB)
@@ -235,5 +236,5 @@ def _check_body(seen: ProbeResult) -> DiagnosticFinding:
 
 
 def report_no_server() -> NamedFindings:
-    """Report that no server is running on this machine."""
-    yield "address", skipped_finding("no server is running on this machine; --data DIR selects one")
+    """Report that no running server was found on this machine."""
+    yield "address", skipped_finding("no running server was found on this machine; --data DIR names its data directory")

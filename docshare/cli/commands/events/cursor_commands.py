@@ -1,6 +1,6 @@
 """``docshare events cursor``: show, move and delete the named cursors of ``events tail``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -87,10 +87,10 @@ def set_cursor(
     name: Annotated[str, typer.Argument(metavar="NAME", help=_NAME_HELP)],
     position: Annotated[str, typer.Argument(metavar="start|now|ID", help="Position from which the next tail resumes.")],
     types: Annotated[
-        str | None, typer.Option("--type", metavar="TYPE", help="Stream of a new cursor (default view).")
+        list[str] | None, typer.Option("--type", metavar="TYPE", help="Stream of a new cursor (default view).")
     ] = None,
     kinds: Annotated[
-        str | None, typer.Option("--kind", metavar="EVENT", help=f"Kinds of a new cursor. {KINDS_HELP}")
+        list[str] | None, typer.Option("--kind", metavar="EVENT", help=f"Kinds of a new cursor. {KINDS_HELP}")
     ] = None,
     file: Annotated[
         str | None, typer.Option("--file", metavar="FILE", help=f"File of a new cursor: {FILE_HELP}")
@@ -121,13 +121,18 @@ def set_cursor(
 
 
 def _build_cursor(
-    ctx: Context, target: CursorFile, position: str, types: str | None, kinds: str | None, file: str | None
+    ctx: Context,
+    target: CursorFile,
+    position: str,
+    types: Sequence[str] | None,
+    kinds: Sequence[str] | None,
+    file: str | None,
 ) -> Cursor:
     """Return the new or moved cursor."""
     cursor = target.load()
     if cursor is None:
-        cursor = Cursor(_build_binding(ctx, choose_streams(types or "view", kinds), file))
-    elif file is not None or kinds is not None:
+        cursor = Cursor(_build_binding(ctx, choose_streams(types, kinds), file))
+    elif file is not None or kinds:
         fixed = "file" if file is not None else "choice of kinds"
         raise Stop(ExitCode.USAGE, f"{target.label} already exists; its {fixed} cannot be changed")
     moved = dict(_list_positions(ctx, cursor, position, types))
@@ -170,9 +175,11 @@ def _build_binding(ctx: Context, choice: StreamSelection, file: str | None) -> C
     return CursorBinding(ctx.connection.origin, choice.streams, file=uuid, kinds=choice.kinds)
 
 
-def _list_positions(ctx: Context, cursor: Cursor, position: str, types: str | None) -> Iterator[tuple[str, int | None]]:
+def _list_positions(
+    ctx: Context, cursor: Cursor, position: str, types: Sequence[str] | None
+) -> Iterator[tuple[str, int | None]]:
     """Yield the new position of each stream to which ``position`` applies."""
-    streams = cursor.binding.streams if types is None else choose_streams(types).streams
+    streams = cursor.binding.streams if not types else choose_streams(types).streams
     unknown = set(streams) - set(cursor.binding.streams)
     if unknown:
         raise Stop(

@@ -11,6 +11,7 @@ from docshare.cli.commands.events.selection import KINDS_HELP, TYPES_HELP, choos
 from docshare.cli.framework.app import App, Stub
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.framework.option_groups import add_options
+from docshare.contract.streams import DEFAULT_STREAM
 
 _STUBS = (
     Stub("cursor", "events.cursor_commands", "Commands", "List, show, set and reset the cursors of events tail."),
@@ -18,15 +19,17 @@ _STUBS = (
 
 app = App("See who viewed and downloaded, once or live.", stubs=_STUBS)
 
-_Types = Annotated[str, typer.Option("--type", metavar="TYPE", help=TYPES_HELP)]
-_Kinds = Annotated[str | None, typer.Option("--kind", metavar="EVENT", help=KINDS_HELP)]
+_Types = Annotated[
+    list[str] | None, typer.Option("--type", metavar="TYPE", help=f"{TYPES_HELP} The default is {DEFAULT_STREAM}.")
+]
+_Kinds = Annotated[list[str] | None, typer.Option("--kind", metavar="EVENT", help=KINDS_HELP)]
 _RequireAll = Annotated[bool, typer.Option("--require-all", help="Fail if --type all would skip a stream.")]
 
 
 @app.command("list", spec=build_generic_spec())
 @add_options(ListOptions)
 def list_events(
-    given: ListOptions, types: _Types = "view", kinds: _Kinds = None, require_all: _RequireAll = False
+    given: ListOptions, types: _Types = None, kinds: _Kinds = None, require_all: _RequireAll = False
 ) -> None:
     """List views, downloads, gate responses, or all activity.
 
@@ -48,9 +51,7 @@ def list_events(
 
 @app.command("tail", spec=build_generic_spec())
 @add_options(TailOptions)
-def tail(
-    given: TailOptions, types: _Types = "view", kinds: _Kinds = None, require_all: _RequireAll = False
-) -> ExitCode:
+def tail(given: TailOptions, types: _Types = None, kinds: _Kinds = None, require_all: _RequireAll = False) -> ExitCode:
     """Follow views, downloads, gate responses, or all activity.
 
     --cursor NAME saves the position, and the next tail with the same name resumes there. The position is saved after

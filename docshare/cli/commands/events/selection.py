@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.events.cursor_files import ACTIVITY_FEED
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import split_words
 from docshare.client.errors import Refused
-from docshare.contract.streams import STREAMS
+from docshare.contract.streams import DEFAULT_STREAM, STREAMS
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ class StreamSelection(NamedTuple):
 GATE_RESPONSES = StreamSelection(("gate",), uses_gate_endpoint=True)
 
 
-def choose_streams(text: str, kinds: str | None = None) -> StreamSelection:
+def choose_streams(types: Sequence[str] | None, kinds: Sequence[str] | None = None) -> StreamSelection:
     """Parse ``--type`` and ``--kind``. Raise Stop (2) for an unknown value or an invalid combination."""
-    words = [word.strip() for word in text.split(",")]
-    if kinds is not None and words != [ACTIVITY_FEED]:
+    words = split_words(types) or [DEFAULT_STREAM]
+    if kinds and words != [ACTIVITY_FEED]:
         raise Stop(ExitCode.USAGE, "--kind requires --type activity", hint="Each other stream has a single kind.")
     if words == [ACTIVITY_FEED]:
         return StreamSelection((ACTIVITY_FEED,), kinds=_parse_kinds(kinds))
@@ -64,12 +65,12 @@ def choose_streams(text: str, kinds: str | None = None) -> StreamSelection:
     return StreamSelection(tuple(name for name in STREAMS if name in words))
 
 
-def _parse_kinds(text: str | None) -> tuple[str, ...]:
-    if text is None:
+def _parse_kinds(given: Sequence[str] | None) -> tuple[str, ...]:
+    if not given:
         return ()
     from docshare.contract.webhooks import ACTIVITY_KINDS  # imported here because views do not need it
 
-    words = [word.strip() for word in text.split(",")]
+    words = split_words(given)
     unknown = [word for word in words if word not in ACTIVITY_KINDS]
     if unknown:
         raise Stop(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import split_words
 from docshare.contract.features import REPORT_SECTIONS, REPORT_SUMMARY
 from docshare.contract.plans import Plan
 
@@ -89,20 +90,20 @@ class FlatRow(NamedTuple):
     value: Any
 
 
-def parse_sections(text: str) -> dict[str, tuple[str, ...]]:
+def parse_sections(given: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the values of ``--section`` with the report keys of each."""
-    return {word: SECTIONS.get(word, (word,)) for word in map(str.strip, text.split(","))}
+    return {word: SECTIONS.get(word, (word,)) for word in split_words(given)}
 
 
-def select_keys(text: str | None, report: ReportData) -> tuple[str, ...]:
-    """Return the keys of ``report`` selected by ``--section`` (None: all), in the order of the report.
+def select_keys(given: Sequence[str] | None, report: ReportData) -> tuple[str, ...]:
+    """Return the keys of ``report`` selected by ``--section`` (none: all), in the order of the report.
 
     A value is a section or a key of the report. Raise Stop (2) for anything else.
     """
-    if text is None:
+    if not given:
         return tuple(report)
     wanted: set[str] = set()
-    for word, keys in parse_sections(text).items():
+    for word, keys in parse_sections(given).items():
         if not set(keys) & (set(report) | set(REPORT_SECTIONS)):
             known = ", ".join(SECTIONS)
             raise Stop(ExitCode.USAGE, f"--section: unknown section {word!r}", hint=f"Use {known}.")
@@ -153,10 +154,10 @@ def describe_upgrade(report: ReportData) -> str:
     )
 
 
-def describe_hidden_sections(text: str, report: ReportData) -> str:
+def describe_hidden_sections(given: Sequence[str], report: ReportData) -> str:
     """Describe which sections of ``--section`` require a higher plan, or return nothing."""
     plan = _parse_plan(report)
-    missing = [(word, keys[0]) for word, keys in parse_sections(text).items() if not set(keys) & set(report)]
+    missing = [(word, keys[0]) for word, keys in parse_sections(given).items() if not set(keys) & set(report)]
     needed = [(word, REPORT_SECTIONS.get(key, Plan.FREE)) for word, key in missing]
     hidden = [f"{word} (requires {above.name.title()})" for word, above in needed if plan < above]
     return f"not included in this plan: {', '.join(hidden)}" if hidden else ""

@@ -43,7 +43,7 @@ _CLEAR_SCREEN = "\x1b[H\x1b[2J"
 @app.command("show", spec=_SHOW)
 def show(
     file: FileArgument,
-    section: Annotated[str | None, typer.Option(metavar="SECTION", help=_SECTION_HELP)] = None,
+    section: Annotated[list[str] | None, typer.Option(metavar="SECTION", help=_SECTION_HELP)] = None,
     since: SinceOption = None,
     until: UntilOption = None,
     watch: Annotated[str | None, duration_option("Refresh the report at this interval, until Ctrl-C.")] = None,
@@ -89,7 +89,9 @@ def _watch(ctx: Context, client: "Client", name: str, view: "_ReportPrinter", ev
 class _ReportPrinter:
     """Prints the reports of one command. ``days``: of the views to show."""
 
-    def __init__(self, context: Context, printer: Emitter, file: str, section: str | None, days: ReportDays) -> None:
+    def __init__(
+        self, context: Context, printer: Emitter, file: str, section: Sequence[str] | None, days: ReportDays
+    ) -> None:
         self._ctx = context
         self._printer = printer
         self._file = file

@@ -278,7 +278,7 @@ def _follow(ctx: Context) -> None:
     from docshare.cli.commands.events.tail import follow
 
     with activate(ctx):
-        follow(choose_streams(DEFAULT_STREAM), TailOptions(backlog=0))
+        follow(choose_streams([DEFAULT_STREAM]), TailOptions(backlog=0))
 
 
 def _run_command(ctx: Context, command: tuple[str, ...], stop: threading.Event) -> int:

@@ -119,7 +119,7 @@ def _run_workers(ctx: Context, plan: ServeOptions, config: "Config", port: "Boun
         dev=plan.dev,
     )
     with (
-        run_workers(order, config.workers, ctx.env) as supervisor,
+        run_workers(order, config.workers, ctx.env, port.close) as supervisor,
         background.handle_signal("SIGHUP", supervisor.request_exchange),
     ):
         yield

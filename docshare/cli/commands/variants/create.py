@@ -60,7 +60,7 @@ class VariantOptions(NamedTuple):
 @app.command("create", spec=LINKS)
 def create(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
-    label: Annotated[str | None, typer.Option(metavar="TEXT", help="Recipient of the link.")] = None,
+    label: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Recipient of a link; repeatable.")] = None,
     download: DownloadOption = None,
     pages: PagesOption = None,
     reader_choice: ReaderChoiceOption = None,
@@ -87,10 +87,10 @@ def create(
 ) -> ExitCode:
     """Create links for single recipients.
 
-    [Pro] Creates one link, or one per row of a CSV file. Each link counts its own readers and can be revoked on its
-    own. The first row of the CSV file names the columns: label, and optionally allowDownload (true or false) and pages
-    (3-9, 5 or all) or from and to; --download and --pages apply to rows without a value. All rows are checked before
-    the first link is created.
+    [Pro] Creates one link, one per --label, or one per row of a CSV file. Each link counts its own readers and can be
+    revoked on its own. The first row of the CSV file names the columns: label, and optionally allowDownload (true or
+    false) and pages (3-9, 5 or all) or from and to; --download and --pages apply to rows without a value. All rows are
+    checked before the first link is created.
 
     --out writes the columns of the input and uuid, shortId, url, status, error and, with --qr, qr. To resume an
     interrupted run, run the same command again: it skips rows that have a link, and uses
@@ -100,26 +100,28 @@ def create(
 
     Examples:
 
-      docshare variants create @last --label "Ann Lee"
+      docshare variants create @last --label "Ann Lee" --label "Bob Roe"
       docshare variants create slug:offer --from-csv guests.csv --out links.csv
       docshare variants create @last --count 20 --label-template "Guest {n:03}" --qr codes
     """
     ctx = current_context()
+    labels = label or []
     _check_exclusive({"--label": label, "--count": count, "--from-csv": from_csv})
     if (count is None) != (label_template is None):
         raise Stop(ExitCode.USAGE, "--count and --label-template require each other")
     overrides = build_overrides(download, pages, choice=reader_choice)
-    if count is None and from_csv is None:
+    if count is None and from_csv is None and len(labels) < 2:
         _check_unused({"--out": out, "--qr": qr, "--skip-duplicates": skip_duplicates, "--partial": partial})
-        return _create_one(ctx, file, label, overrides, dry_run=dry_run)
-    from docshare.cli.commands.variants.recipients import describe_source, generate_recipients, read_sheet
+        return _create_one(ctx, file, labels[0] if labels else None, overrides, dry_run=dry_run)
+    from docshare.cli.commands.variants import recipients
 
     if from_csv is None:
-        source, label_column = "--label-template", "label"
-        sheet = generate_recipients(ctx, count or 1, label_template or "", overrides)
+        source, label_column = "--label" if labels else "--label-template", "label"
+        labels = labels or recipients.expand_template(count or 1, label_template or "")
+        sheet = recipients.build_sheet(ctx, labels, overrides, source)
     else:
-        source = describe_source(from_csv)
-        sheet = read_sheet(ctx, from_csv, label_column=label_column, delimiter=delimiter, defaults=overrides)
+        source = recipients.describe_source(from_csv)
+        sheet = recipients.read_sheet(ctx, from_csv, label_column=label_column, delimiter=delimiter, defaults=overrides)
     order = VariantOptions(source, label_column, out, qr, skip_duplicates, partial)
     if dry_run:
         return _preview_requests(ctx, file, sheet, order)
@@ -136,7 +138,7 @@ def _check_exclusive(ways: Mapping[str, object]) -> None:
 def _check_unused(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
-            raise Stop(ExitCode.USAGE, f"{name} requires --from-csv or --count")
+            raise Stop(ExitCode.USAGE, f"{name} requires --from-csv, --count or several --label")
 
 
 def _create_one(ctx: Context, file: str, label: str | None, overrides: Overrides, *, dry_run: bool) -> ExitCode:

@@ -1,4 +1,4 @@
-"""The recipients of ``docshare variants create``: validated rows of a CSV file, or numbered labels."""
+"""The recipients of ``docshare variants create``: validated rows of a CSV file, or labels."""
 
 import csv
 import io
@@ -63,19 +63,26 @@ class RecipientSheet:
     bom: bool = False
 
 
-def generate_recipients(context: "Context", count: int, template: str, overrides: Overrides) -> RecipientSheet:
-    """Return ``count`` recipients named by ``template``, in which ``{n}`` is the number and ``{n:03}`` is padded.
+def expand_template(count: int, template: str) -> list[str]:
+    """Return ``count`` labels from ``template``, in which ``{n}`` is the number and ``{n:03}`` is padded.
 
-    Raise Stop (2) for a template that repeats a name or makes an invalid label.
+    Raise Stop (2) for a template that repeats a name.
     """
     rest = _NUMBER_PLACEHOLDER.sub("", template)
     if "{" in rest or "}" in rest:
         raise Stop(ExitCode.USAGE, f"--label-template: {template!r} has a brace that is not {{n}} or {{n:03}}")
     if count > 1 and not _NUMBER_PLACEHOLDER.search(template):
         raise Stop(ExitCode.USAGE, "--label-template requires {n}; without it, all labels would be the same")
-    labels = [_format_label(template, n) for n in range(1, count + 1)]
+    return [_format_label(template, n) for n in range(1, count + 1)]
+
+
+def build_sheet(context: "Context", labels: Sequence[str], overrides: Overrides, option: str) -> RecipientSheet:
+    """Return one recipient for each of ``labels``; ``option`` is the option they come from, for messages.
+
+    Raise Stop (2) for invalid labels.
+    """
     found = [_build_recipient(row, label.strip(), lambda: overrides, (label,)) for row, label in enumerate(labels, 1)]
-    reject_bad_rows(context, [(each, each.error) for each in found if each.error], "--label-template")
+    reject_bad_rows(context, [(each, each.error) for each in found if each.error], option)
     return RecipientSheet(("label",), tuple(found))
 
 

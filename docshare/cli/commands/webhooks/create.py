@@ -1,7 +1,7 @@
 """``docshare webhooks create``: validate the URL and the kinds, create the webhook, and show its secret once."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,7 @@ from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import split_words
 from docshare.cli.local.secret_file import SecretFile, create_secret_file
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
@@ -63,7 +64,7 @@ def _validate_format(value: str | None) -> str | None:
 def create(
     url: Annotated[str, typer.Argument(metavar="URL", help="The https URL to send events to.")],
     events: Annotated[
-        str | None, typer.Option("--events", metavar="KIND", help="Kinds of events to send, comma-separated.")
+        list[str] | None, typer.Option("--events", metavar="KIND", help="Kinds of events to send, comma-separated.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Send all nine kinds of events.")] = False,
     format_: Annotated[
@@ -114,14 +115,14 @@ def create(
         return _send_test(ctx, client, str(answer["webhook"]["uuid"])) if test else ExitCode.OK
 
 
-def parse_kinds(text: str | None, *, everything: bool) -> list[str]:
+def parse_kinds(given: Sequence[str] | None, *, everything: bool) -> list[str]:
     """Return the kinds of ``--events`` or ``--all``. Raise Stop (2) for neither, both, or an unknown kind."""
     known = f"The kinds are {', '.join(KINDS)}."
-    if everything and text is not None:
+    if everything and given:
         raise Stop(ExitCode.USAGE, "--events and --all exclude each other")
     if everything:
         return list(KINDS)
-    words = list(dict.fromkeys(word.strip() for word in (text or "").split(",") if word.strip()))
+    words = list(dict.fromkeys(filter(None, split_words(given))))
     if not words:
         raise Stop(ExitCode.USAGE, "--events or --all is required", hint=known)
     if TEST_KIND in words:

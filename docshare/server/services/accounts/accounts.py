@@ -228,7 +228,7 @@ def delete_account(rt: Runtime, email: str) -> Account:
         file_rows.mark_all_for_purge(rt.db, account.id, now)
     while not _delete_if_empty(rt, account):
         # A session or an access token may have added a file meanwhile.
-        purge.purge(rt, *file_rows.list_ids_of_owner(rt.db, account.id))
+        purge.purge(rt, *library.list_ids_of_owner(rt.db, account.id))
     return account
 
 
@@ -236,7 +236,7 @@ def _delete_if_empty(rt: Runtime, account: Account) -> bool:
     """Delete the account if it has no file left; with an account, the rows of its files are deleted, but not their
     bytes."""
     with rt.db.write():
-        if file_rows.has_any(rt.db, account.id):
+        if library.has_any(rt.db, account.id):
             return False
         account_rows.delete(rt.db, account.id)
     return True
@@ -287,7 +287,7 @@ def revoke_key(rt: Runtime, uuid: str, account_id: int | None = None) -> dict[st
 
 def sum_stored_bytes(rt: Runtime, account_id: int) -> int:
     """Return the size of the account's files in bytes, without those in the trash and those that were deleted."""
-    return file_rows.sum_stored_bytes(rt.db, account_id)
+    return library.sum_stored_bytes(rt.db, account_id)
 
 
 def _describe_key(key: ApiKey, revoked_at: int | None) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from docshare.server.services.files import files, purge
 from docshare.server.services.webhooks import webhooks
 from docshare.server.services.webhooks.send import AttemptOutcome
 from docshare.server.store.identity import directory_id
-from docshare.server.store.tables import Account
-from docshare.server.store.tables import files as file_table
+from docshare.server.store.tables import Account, library
+from docshare.server.store.tables import accounts as account_rows
 from docshare.server.store.tables import webhooks as table
 from docshare.server.store.tables.webhooks import Receiver
 
@@ -152,7 +152,7 @@ def _resolve_secret(rt: Runtime, secret: str) -> str:
 def _get_account(rt: Runtime, uuid: str) -> Account:
     if not uuid:
         return accounts.get_owner(rt)
-    account: Account | None = Account.get_or_none(Account.uuid == uuid.lower())
+    account = account_rows.find_by_uuid(rt.db, uuid.lower())
     if account is None:
         raise Problem("not_found", f"There is no account '{uuid}' on this server.")
     return account
@@ -162,7 +162,7 @@ def _find_file_id(rt: Runtime, account: Account, name: str) -> int | None:
     if not name:
         return None
     key = files.lookup_key(name)
-    found = key and file_table.find_active_id(rt.db, account.id, *key)
+    found = key and library.find_active_id(rt.db, account.id, *key)
     if not found:
         raise files.file_not_found()
     return found

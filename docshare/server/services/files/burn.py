@@ -51,7 +51,7 @@ def _delete_bytes(rt: Runtime, file_id: int, now: int) -> bool:
         if found is None:
             return False
         uuid, blob = found
-        contents.mark_destroyed(rt.db, file_id, now)
+        file_rows.mark_destroyed(rt.db, file_id, now)
         activity.record(rt, file_id, "file.burned", at=now)
         removal_rows.add(rt.db, [blob], now)
     removals.delete_now(rt, [blob])

@@ -116,7 +116,7 @@ def _find_failure(rt: Runtime, link: Link, wanted: Derivation) -> str | None:
         if not rt.pages.try_document(whole.uuid, whole.content_version, blob, wanted, tenant, _MAX_TRIAL_S):
             raise _BusyError
     except UnrenderableError as error:
-        return rules.classify_failure(error.reason, lasting=error.is_permanent)
+        return rules.classify_failure(error.reason, is_permanent=error.is_permanent)
     except (Problem, StorageUnreachableError) as error:
         raise _BusyError from error
     return None

@@ -97,7 +97,7 @@ def admin_file_not_found(name: str) -> Problem:
 
 def count_active(rt: Runtime, account_id: int) -> int:
     """Return how many file slots the account uses. Files in the trash do not use one."""
-    return file_rows.recall_count(rt.db, account_id)
+    return library.recall_count(rt.db, account_id)
 
 
 def delete(rt: Runtime, caller: Caller, name: str, *, purge: bool) -> TrashEntry | None:

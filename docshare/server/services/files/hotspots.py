@@ -16,7 +16,7 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 from docshare.server.services.links.links import Link
 from docshare.server.store.tables import assets as asset_rows
-from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables import contents
 from docshare.server.store.tables import hotspots as hotspot_rows
 from docshare.server.store.tables.hotspots import StoredHotspot
 
@@ -135,7 +135,7 @@ def _parse_row(found: StoredHotspot) -> HotspotRow:
 
 def _get_file(rt: Runtime, name: str) -> tuple[int, int]:
     key = files.lookup_key(name)
-    found = key and file_rows.find_page_count(rt.db, *key)
+    found = key and contents.find_page_count(rt.db, *key)
     if not found:
         raise files.admin_file_not_found(name)
     return found

@@ -22,7 +22,7 @@ from docshare.server.services.files.sealed_blobs import StoredBlob
 from docshare.server.store.blobs import PartialFile, StorageUnreachableError
 from docshare.server.store.database import Look
 from docshare.server.store.segments import DamagedBytesError
-from docshare.server.store.tables import contents
+from docshare.server.store.tables import contents, library
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables.files import File
 
@@ -198,7 +198,7 @@ def insert_file(rt: Runtime, document: StoredDocument, *, owner_id: int | None, 
         "updated_at": now,
         "delete_at": delete_at,
     }
-    return contents.insert(rt.db, columns)
+    return file_rows.insert(rt.db, columns)
 
 
 def require_slot(rt: Runtime, account_id: int, plan: Plan) -> None:
@@ -206,7 +206,7 @@ def require_slot(rt: Runtime, account_id: int, plan: Plan) -> None:
     slots = PLAN_LIMITS[plan].file_slots
     if slots is None:
         return
-    rules.require_slot(plan, file_rows.count_up_to(rt.db, account_id, slots))
+    rules.require_slot(plan, library.count_up_to(rt.db, account_id, slots))
 
 
 def _encode_page_sizes(inspection: Inspection) -> str:

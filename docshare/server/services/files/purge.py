@@ -9,7 +9,7 @@ from functools import partial
 
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import removals
-from docshare.server.store.tables import assets, contents, dependents
+from docshare.server.store.tables import assets, contents, deliveries, dependents, readers
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import removals as removal_rows
 from docshare.server.store.tables.dependents import ATTRIBUTED_TABLES, LARGE_TABLES, STREAM_TABLES
@@ -24,9 +24,9 @@ def revoke_grants(rt: Runtime, column: str, key: int) -> None:
     Parameters: ``column`` ``file_id`` or ``variant_id``, whose value is ``key``.
     """
     if column == "file_id":
-        dependents.delete_grants_of_file(rt.db, key)
+        readers.delete_grants_of_file(rt.db, key)
     else:
-        dependents.delete_grants_of_variant(rt.db, key)
+        readers.delete_grants_of_variant(rt.db, key)
 
 
 def hide_rows(rt: Runtime, file_id: int) -> None:
@@ -71,7 +71,7 @@ def _purge_file(rt: Runtime, file_id: int) -> bool:
 
 def delete_deliveries(rt: Runtime, webhook_id: int) -> None:
     """Delete the deliveries of a webhook that is being deleted, also those that are queued meanwhile."""
-    _run_in_batches(rt, partial(dependents.delete_delivery_batch, rt.db, webhook_id, BATCH_ROWS))
+    _run_in_batches(rt, partial(deliveries.delete_batch_of_webhook, rt.db, webhook_id, BATCH_ROWS))
 
 
 def unattribute(rt: Runtime, variant_id: int) -> None:

@@ -18,6 +18,7 @@ from docshare.server.services.events import activity
 from docshare.server.services.files import copy_checks, files, intake, removals, tenants
 from docshare.server.services.files.intake import StoredDocument
 from docshare.server.store.tables import contents, dependents, sharing
+from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import removals as removal_rows
 from docshare.server.store.tables.contents import ReplacementTarget as ReplacementTarget
 
@@ -128,7 +129,7 @@ def store_next_version(
     rules.require_servable(settings, variants_trim, document.size)
     content = (document.name, document.size, document.total_pages, document.page_sizes, document.sha256, document.blob)
     consumed = rules.reset_views_consumed(burned_at, consumed)
-    contents.replace_content(rt.db, target.id, content, version, consumed, now)
+    file_rows.replace_content(rt.db, target.id, content, version, consumed, now)
     removal_rows.add(rt.db, [target.blob], now)
     # Marks and annotations are kept or deleted together with hotspots and notes. An anchor on a page that the new
     # version does not have is hidden until a later version has that page.

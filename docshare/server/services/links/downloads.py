@@ -144,7 +144,7 @@ def _open_bytes(rt: Runtime, link: Link, form: _CopyForm, address: str) -> IO[by
         if error.reason == "missing":
             raise FileNotFoundError(link.file.blob) from error
         if error.is_permanent:
-            store_warning(rt, link, rules.classify_failure(error.reason, lasting=True))
+            store_warning(rt, link, rules.classify_failure(error.reason, is_permanent=True))
             detail = "This document cannot be downloaded in the form that its owner allows."
             raise Problem(
                 "unprocessable", detail, hint="Ask the person who sent you the link for the document."

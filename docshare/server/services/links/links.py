@@ -11,7 +11,7 @@ from docshare.contract.plans import Plan
 from docshare.server.rules import lifecycle, tiles
 from docshare.server.rules.tiles import ZoomTile
 from docshare.server.runtime import Runtime
-from docshare.server.store.tables import accounts, files
+from docshare.server.store.tables import accounts, contents
 from docshare.server.store.tables import links as link_rows
 from docshare.server.store.tables.links import SharedFile as SharedFile
 from docshare.server.store.tables.links import SharedInvite as SharedInvite
@@ -79,14 +79,14 @@ def find_owner_id(rt: Runtime, name: str) -> int | None:
 
 def load_page_sizes(rt: Runtime, link: Link) -> list[list[float]]:
     """Return the page sizes of the file of ``link``: runs of [pages, width, height] in points."""
-    stored = files.find_page_sizes(rt.db, link.file.id)
+    stored = contents.find_page_sizes(rt.db, link.file.id)
     runs: list[list[float]] = json.loads(stored) if stored else []
     return runs
 
 
 def is_current_version(rt: Runtime, file_uuid: str, content_version: int) -> bool:
     """Return whether the file is active and this is still its document."""
-    return files.is_current_version(rt.db, file_uuid, content_version)
+    return contents.is_current_version(rt.db, file_uuid, content_version)
 
 
 def find_tile(rt: Runtime, link: Link, page: int, grid: str, column: int, row: int) -> ZoomTile | None:

@@ -13,7 +13,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import copy_checks, files, purge, short_ids
 from docshare.server.services.files.files import FileRow
-from docshare.server.store.tables import feed, sharing, webhooks
+from docshare.server.store.tables import deliveries, events, sharing
 from docshare.server.store.tables.sharing import VariantRow as VariantRow
 
 
@@ -104,8 +104,8 @@ def redact(rt: Runtime, caller: Caller, name: str, variant: str) -> None:
     with rt.db.write(caller.account_id):
         row = _get_variant(rt, files.get_owned(rt, caller, name), variant)
         if row.redacted_at is None:
-            feed.erase_variant_label(rt.db, row.id)
-            webhooks.erase_variant_label(rt.db, row.id)
+            events.erase_variant_label(rt.db, row.id)
+            deliveries.erase_variant_label(rt.db, row.id)
             sharing.erase_variant_label(rt.db, row.id)
             sharing.mark_variant_redacted(rt.db, row.id, now)
     rt.db.truncate_wal()

@@ -72,7 +72,7 @@ def check_tls(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  
     found = postgresql_facts.read_encryption(rt.db)
     if _is_local(found.client):
         return passed_finding("the connection does not leave this machine")
-    fix = "Add sslmode=verify-full to DOCSHARE_DATABASE_URL, and sslrootcert=FILE for a private authority."
+    fix = "Add sslmode=verify-full and sslrootcert=FILE to DOCSHARE_DATABASE_URL: the certificate of its authority."
     if not found.is_encrypted:
         return error_finding("the connection is not encrypted", fix)
     query = parse_qs(urlsplit(rt.config.database_url or "").query)

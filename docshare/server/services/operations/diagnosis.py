@@ -25,7 +25,8 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.operations import database_checks, engine_checks, environment_checks
 from docshare.server.store import inspection
 from docshare.server.store.migrations import STEPS
-from docshare.server.store.tables import accounts
+from docshare.server.store.tables import accounts, deliveries, webhooks
+from docshare.server.store.tables import mail as mail_rows
 
 DoctorArguments = Mapping[str, str]
 """Optional tests that the operator requested: ``egress`` an address, ``mail`` the recipient of a test mail."""
@@ -78,7 +79,8 @@ def _check_database(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFindin
 
 
 def _check_schema(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    step = inspection.read_schema_step(rt.db)
+    with inspection.open_reader(rt.db) as database:
+        step = database.schema_version()
     detail = f"schema step {step} of {len(STEPS)}"
     if step == len(STEPS):
         return passed_finding(detail)
@@ -112,10 +114,11 @@ def _check_jobs(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  
 
 
 def _check_deliveries(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    now, database = rt.clock(), rt.db
-    late = inspection.count_late_deliveries(database, now - _LATE_MS)
-    abandoned = inspection.count_abandoned_deliveries(database, now - 2 * DAY, now - DAY)
-    disabled = inspection.count_disabled_webhooks(database)
+    now = rt.clock()
+    with inspection.open_reader(rt.db) as database:
+        late = deliveries.count_late(database, now - _LATE_MS)
+        abandoned = deliveries.count_abandoned(database, now - 2 * DAY, now - DAY)
+        disabled = webhooks.count_disabled(database)
     if late or abandoned or disabled:
         return warning_finding(
             f"deliveries late: {late}, abandoned in 24 hours: {abandoned}; webhooks disabled: {disabled}",
@@ -136,9 +139,10 @@ def _check_owner(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding: 
 
 
 def _check_outbox(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    now, database = rt.clock(), rt.db
-    late = inspection.count_late_mails(database, now - _LATE_MS)
-    failed = inspection.count_failed_mails(database, now - DAY)
+    now = rt.clock()
+    with inspection.open_reader(rt.db) as database:
+        late = mail_rows.count_late(database, now - _LATE_MS)
+        failed = mail_rows.count_failed(database, now - DAY)
     if late or failed:
         detail = f"mails late: {late}, failed in 24 hours: {failed}"
         return warning_finding(detail, "See why: docshare admin outbox list")

@@ -19,15 +19,16 @@ from docshare.server.services.operations import secrets
 from docshare.server.store.blobs import StorageUnreachableError
 from docshare.server.store.lock import is_locked
 from docshare.server.store.master_keys import KEY_BYTES, KeyFile, MasterKeyError
+from docshare.server.store.tables import assets, files, webhooks
 from docshare.server.store.tables import instance as instance_rows
 from docshare.server.store.tables import removals as removal_rows
-from docshare.server.store.tables import webhooks
 from docshare.server.store.tables.instance import UnencryptedBlob
 from docshare.server.store.vault import name_data_key
 
 _BATCH = 100  # rows, or files of one run of the job
 _BLOCK_BYTES = 1 << 20
 _RUN_SECONDS = 2.0  # other jobs wait meanwhile
+_REPLACE_BLOB = {"files": files.replace_blob, "assets": assets.replace_blob}
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def _encrypt(rt: Runtime, old: UnencryptedBlob) -> bool:
         part.discard()
     try:
         with rt.db.write(old.owner_id):
-            is_current = instance_rows.replace_blob(rt.db, old, stored.blob)
+            is_current = _REPLACE_BLOB[old.kind](rt.db, old.id, stored.blob, old.blob)
             if is_current:
                 sealed_blobs.insert_key(rt, stored)
                 removal_rows.add(rt.db, [old.blob], rt.clock())

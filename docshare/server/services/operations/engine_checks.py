@@ -61,7 +61,7 @@ def check_storage_tls(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFi
 
 
 def check_redis(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    """Check Redis, in which instances share rate limits. An instance connects only if it may run scripts and write."""
+    """Check Redis, in which instances share rate limits: it must run scripts and accept writes."""
     started = time.monotonic()
     if rt.shared is None or not rt.shared.is_answering():
         reason = rt.shared.failure if rt.shared is not None else ""

@@ -186,7 +186,7 @@ def _compose(rt: Runtime, row: MailRow, find_image: ImageFinder | None = None) -
     try:
         return _build_message(rt, row, find_image)
     except ValueError as error:  # the library rejects a header, and would at every attempt
-        raise MailNotDelivered(f"the mail cannot be composed: {error}", lasting=True) from error
+        raise MailNotDelivered(f"the mail cannot be composed: {error}", is_permanent=True) from error
 
 
 def _build_message(rt: Runtime, row: MailRow, find_image: ImageFinder | None = None) -> EmailMessage:

@@ -10,8 +10,9 @@ from docshare.contract.limits import ACTIVE_READER_MS, SECOND
 from docshare.server.durations import Labels
 from docshare.server.exposition import Metric, Sample, make_histogram
 from docshare.server.runtime import Runtime
-from docshare.server.store import queues
-from docshare.server.store.queues import QueueState
+from docshare.server.store.tables import deliveries, sessions
+from docshare.server.store.tables import mail as mail_rows
+from docshare.server.store.tables.base import QueueState
 
 
 def collect_instance(rt: Runtime) -> list[Metric]:
@@ -93,7 +94,7 @@ def _collect_rendering(rt: Runtime) -> Iterator[Metric]:
 
 
 def _collect_from_database(rt: Runtime, now: int) -> Iterator[Metric]:
-    found = {"deliveries": queues.get_delivery_queue(rt.db), "mails": queues.get_mail_queue(rt.db)}
+    found = {"deliveries": deliveries.get_queue(rt.db), "mails": mail_rows.get_queue(rt.db)}
     yield _queue_gauge("length", "Number of pending rows in each queue.", found, lambda queue: queue.length)
     yield _queue_gauge(
         "oldest_age_seconds",
@@ -107,7 +108,7 @@ def _collect_from_database(rt: Runtime, now: int) -> Iterator[Metric]:
         found,
         lambda queue: _seconds_since(queue.due_at, now),
     )
-    active = queues.count_active_sessions(rt.db, now - ACTIVE_READER_MS)
+    active = sessions.count_active(rt.db, now - ACTIVE_READER_MS)
     yield _gauge("docshare_sessions_active", "Sessions of readers who are reading now.", {}, active)
     yield _gauge("docshare_database_bytes", "Size of the database.", {}, rt.db.size_bytes())
 

@@ -18,9 +18,8 @@ from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links.links import Link, owner_plan
 from docshare.server.services.readership import viewers
 from docshare.server.services.readership.viewers import KnownViewer, ViewerRow
-from docshare.server.store.tables import files as file_table
+from docshare.server.store.tables import contents, feedback, sharing
 from docshare.server.store.tables import readers as reader_tables
-from docshare.server.store.tables import sharing
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def ensure_viewer(rt: Runtime, reader: ReaderContext) -> KnownViewer:
     link = reader.link
     if link.variant is not None and not sharing.is_variant_active(rt.db, link.variant.id):
         raise Problem("not_found", "There is no such link.")
-    if not file_table.is_current_version(rt.db, link.file.uuid, link.file.content_version):
+    if not contents.is_current_version(rt.db, link.file.uuid, link.file.content_version):
         raise _document_changed()
     return viewers.find_or_create(rt, link, reader.token)
 
@@ -114,7 +113,7 @@ def ensure_viewer(rt: Runtime, reader: ReaderContext) -> KnownViewer:
 def require_feedback_quota(rt: Runtime, reader: ReaderContext, viewer: ViewerRow, table: str) -> None:
     """Raise ``conflict`` if ``viewer`` or the file has reached its quota of rows of ``table`` (a key of
     ``FEEDBACK_QUOTAS``)."""
-    own, of_file = reader_tables.count_feedback(rt.db, table, viewer.id, reader.link.file.id)
+    own, of_file = feedback.count_feedback(rt.db, table, viewer.id, reader.link.file.id)
     rules.require_feedback_quota(table, own, of_file)
 
 
@@ -126,7 +125,7 @@ def delete_own(rt: Runtime, reader: ReaderContext, table: str, uuid: str) -> Non
     viewer = require_viewer(rt, reader)
     if is_uuid(uuid):
         with rt.db.write(reader.link.file.owner_id):
-            if reader_tables.delete_feedback(rt.db, table, uuid.lower(), viewer.id):
+            if feedback.delete_feedback(rt.db, table, uuid.lower(), viewer.id):
                 return
     raise Problem("not_found", "You did not leave this feedback.")
 

@@ -30,13 +30,13 @@ from docshare.server.services.files import files
 from docshare.server.services.files.files import FileRow
 from docshare.server.services.readership import sessions as readership_sessions
 from docshare.server.services.readership.sessions import SessionSummary
-from docshare.server.store.tables import feed, rollups, sharing
+from docshare.server.store.tables import feed, hotspots, rollups, sharing
 from docshare.server.store.tables import readers as reader_tables
 from docshare.server.store.tables import sessions as session_table
 from docshare.server.store.tables.feed import Contact
+from docshare.server.store.tables.hotspots import HotspotTaps
 from docshare.server.store.tables.rollups import ReadershipTotals
 from docshare.server.store.tables.sessions import ChosenSessions
-from docshare.server.store.tables.sharing import HotspotTaps
 
 RANGE_PRESETS = tuple(day_range.PRESETS)
 MAX_RANGE_SESSIONS = 20_000  # the newest ones of a range
@@ -48,8 +48,8 @@ Counts = dict[str, int]
 class Summary:
     """Totals of the whole file: times in ms, ``completion`` and ``back_share`` 0 to 100.
 
-    ``came_back``: sessions of returning readers; ``active``: sessions that are open now; ``not_viewed``: invitations;
-    ``unconfirmed``: sessions without input, which no other number includes.
+    ``came_back``: sessions of returning readers; ``active``: sessions that are running now; ``not_viewed``: invitations
+    that were never opened; ``unconfirmed``: sessions without input, which no other number includes.
     """
 
     views: int
@@ -327,7 +327,7 @@ def _load_reader_details(rt: Runtime, file_id: int, totals: ReadershipTotals) ->
     others_ms = totals.time_ms - sum(found[3] for found in variants)
     return ReaderDetails(
         sessions=readership_sessions.list_newest(rt, file_id),
-        hotspots=sharing.count_hotspot_taps(rt.db, file_id, ALL_TIME),
+        hotspots=hotspots.count_taps(rt.db, file_id, ALL_TIME),
         cta_taps=reader_tables.count_cta_taps(rt.db, file_id, ALL_TIME),
         variants=[_build_variant_readers(found) for found in variants],
         contacts=feed.list_contacts(rt.db, file_id, REPORT_CONTACTS),
@@ -350,7 +350,7 @@ def _load_range_reader_details(
 
     return ReaderDetails(
         sessions=readership_sessions.list_newest(rt, file_id, between),
-        hotspots=sharing.count_hotspot_taps(rt.db, file_id, between),
+        hotspots=hotspots.count_taps(rt.db, file_id, between),
         cta_taps=reader_tables.count_cta_taps(rt.db, file_id, between),
         variants=[
             build(uuid, label, revoked_at, redacted_at)

@@ -1,8 +1,8 @@
 """Single sessions of a file for its owner: the newest ones, the stream of all, and the explanation of one.
 
-A session enters the stream when it ends, so no session is ever added below a cursor that has passed. A single session
-is also available while it is running or if it was not counted. Uncounted sessions have a separate list of the newest
-ones.
+A counted session gets its number in the stream when it ends, so a client that continues at its cursor misses none. The
+explanation of a session is also available while it is running, and if it was not counted. Uncounted sessions have a
+list of their own, with the newest ones.
 """
 
 import json

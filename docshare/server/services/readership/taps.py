@@ -13,15 +13,15 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.files import settings
 from docshare.server.services.readership import readers, visits
 from docshare.server.services.readership.readers import ReaderContext
+from docshare.server.store.tables import hotspots
 from docshare.server.store.tables import readers as reader_tables
-from docshare.server.store.tables import sharing
 
 
 def record(
     rt: Runtime, reader: ReaderContext, body: Mapping[str, Any], user_agent: str, *, prefetch: bool, opts_out: bool
 ) -> None:
-    """Count the tap in ``body``, unless ``user_agent`` is a program, the request is a ``prefetch``, or the reader opts
-    out where that is allowed.
+    """Count the tap in ``body``, unless ``user_agent`` identifies a program, the request is a ``prefetch``, or the
+    reader opts out and the owner allows it.
 
     Raises ``forbidden`` (the owner, or the document has no call to action), ``bad_request``, ``not_found`` for a
     hotspot that the reader does not see.
@@ -40,7 +40,7 @@ def record(
 
 
 def _get_hotspot_id(rt: Runtime, reader: ReaderContext, uuid: str) -> int:
-    found = sharing.find_hotspot(rt.db, reader.link.file.id, uuid)
+    found = hotspots.find_of_file(rt.db, reader.link.file.id, uuid)
     if found is None or reader.window.to_reader_page(found[1]) is None:
         raise Problem("not_found", "There is no such hotspot.")
     return found[0]

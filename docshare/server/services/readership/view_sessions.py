@@ -20,15 +20,18 @@ from docshare.server.services.readership import rollups
 from docshare.server.store.tables import feed, files, viewing
 from docshare.server.store.tables.viewing import SessionContext as SessionContext
 
-_MAX_CLOSED = 50  # sessions examined; most of them end with the next run of the job
+_MAX_CLOSED = 50  # closed sessions of which a reload may continue one; the next run of the job ends most of them
 MAX_BEACONS_KEPT = 2_000  # per session, as received: over an hour of reading; later ones only add to the page times
 
 
 @dataclass(frozen=True)
 class StoredViewSession:
-    """One stored session. ``part`` counts the sessions of its page load; ``ended_at`` ms or None; ``invite_id`` of
-    the invitation it was opened through; ``reader`` the salted key of its reader; ``seq_before`` what to add to the
-    numbers of the beacons of a page load that continues it."""
+    """One stored session.
+
+    ``part``: its number among the sessions of its page load, from 0; ``ended_at``: ms, None until the end is stored;
+    ``invite_id``: the invitation that opened it; ``reader``: the salted key of its reader; ``seq_before``: added to the
+    sequence numbers of the beacons if a reload continues the session.
+    """
 
     id: int
     part: int
@@ -41,7 +44,7 @@ class StoredViewSession:
 
     @property
     def is_declined(self) -> bool:
-        """Return whether the session is only the mark that its reader chose not to be measured."""
+        """Return whether the session only records that its reader chose not to be measured."""
         return self.reading.klass == reading.DECLINED
 
     def is_over(self, now: int) -> bool:
@@ -55,28 +58,28 @@ def _parse_session(row: tuple[Any, ...]) -> StoredViewSession:
     return StoredViewSession(session_id, part, ended_at, file_id, invite_id, reader, state)
 
 
-def find(rt: Runtime, opening: str, part: int) -> StoredViewSession | None:
-    """Return the session number ``part`` of the page load ``opening``, or None. Its row is locked for the transaction
+def find(rt: Runtime, nonce: str, part: int) -> StoredViewSession | None:
+    """Return the session number ``part`` of the page load with the ``nonce``, or None. Lock its row for the transaction
     of the caller."""
-    row = viewing.find_session(rt.db, opening, part)
+    row = viewing.find_session(rt.db, nonce, part)
     if row is not None:
         return _parse_session(row)
-    return _find_reloaded(rt, opening) if part == 0 else None
+    return _find_reloaded(rt, nonce) if part == 0 else None
 
 
-def find_last_of_load(rt: Runtime, opening: str) -> StoredViewSession | None:
-    """Return the newest session of the page load ``opening``, or None."""
-    row = viewing.find_last_session(rt.db, opening)
-    return _parse_session(row) if row is not None else _find_reloaded(rt, opening)
+def find_last_of_load(rt: Runtime, nonce: str) -> StoredViewSession | None:
+    """Return the newest session of the page load with the ``nonce``, or None."""
+    row = viewing.find_last_session(rt.db, nonce)
+    return _parse_session(row) if row is not None else _find_reloaded(rt, nonce)
 
 
-def _find_reloaded(rt: Runtime, opening: str) -> StoredViewSession | None:
-    row = viewing.find_reloaded_session(rt.db, opening)
+def _find_reloaded(rt: Runtime, nonce: str) -> StoredViewSession | None:
+    row = viewing.find_reloaded_session(rt.db, nonce)
     return replace(_parse_session(row[:-1]), part=0, seq_before=row[-1]) if row is not None else None
 
 
 def continue_closed(rt: Runtime, place: SessionContext, now: int) -> StoredViewSession | None:
-    """Let the page load of ``place``, a reload, continue the session that its reader closed a few seconds ago.
+    """Make the page load of ``place``, a reload, continue the session that its reader closed a few seconds ago.
 
     Return None if there is no such session, or more than one: two readers can have one address and one browser.
     """
@@ -117,19 +120,21 @@ def add_beacon(
     last_page: int,
     neighbors: Callable[[], Sequence[str]],
     *,
-    may_count: bool,
+    is_account_locked: bool,
 ) -> bool:
-    """Fold ``beacon`` into ``session`` and count its view once the rules are met; a repeated beacon changes nothing.
+    """Add ``beacon`` to ``session``, and count the session as a view once the rules are met. A repeated beacon changes
+    nothing.
 
-    Parameters: ``last_page`` the last page shown to the reader; ``neighbors`` the keys of all readers at the sender's
-    address; ``may_count``: the transaction protects the account. Returns False, having changed nothing, if it does not
-    and must.
+    Parameters: ``last_page`` the last page shown to the reader; ``neighbors`` returns the keys of all readers at the
+    address of the sender; ``is_account_locked``: the transaction protects the account of the owner, which counting a
+    view requires. Without that, return False and change nothing if the beacon may count a view: the caller then repeats
+    the call in a transaction that protects the account.
     """
     if _is_known_beacon(rt, session, beacon):
         return True
     state, pages = reading.fold_beacon(session.reading, beacon, now, last_page)
     counts = state.counted_at is not None and session.reading.counted_at is None
-    if (counts or state.klass == "burst") and not may_count:
+    if (counts or state.klass == "burst") and not is_account_locked:
         return False
     if state.klass == "burst" and _has_room(rt, session, now, neighbors()):
         state = reading.mark_counted(state, now)
@@ -198,7 +203,7 @@ def delete_uncounted(rt: Runtime, ended_by: int, limit: int) -> int:
 def _is_known_beacon(rt: Runtime, session: StoredViewSession, beacon: BeaconBody) -> bool:
     if beacon.seq > session.reading.last_seq:
         return False
-    # A beacon that is not stored cannot be distinguished from a replayed one, so it must be the newest.
+    # Beacons from this number on are not stored, so an older one may be a repetition, and only the newest is accepted.
     return beacon.seq >= MAX_BEACONS_KEPT or viewing.has_beacon(rt.db, session.id, beacon.seq)
 
 

@@ -23,10 +23,9 @@ from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.services.readership import rollups, view_sessions, viewers, visits
 from docshare.server.services.readership.view_sessions import SessionContext, StoredViewSession
 from docshare.server.services.readership.visits import Visit as Visit
-from docshare.server.store.tables import files as file_table
-from docshare.server.store.tables import readers
+from docshare.server.store.tables import contents, readers
 
-# A view cannot be proven, so forging views is rate-limited; an office of hundreds behind one address is not affected.
+# Anybody can forge views, so their number is limited; hundreds of readers in an office behind one address are allowed.
 SESSION_START_POLICY = RatePolicy("sessions", 300, 10 * MINUTE, "address")
 
 MAX_BEACON_BYTES = reading.MAX_BODY_BYTES  # bytes
@@ -39,8 +38,8 @@ _BATCH_SESSIONS = 200  # sessions ended, or deleted, in one transaction
 class PageFacts:
     """How a share page was requested.
 
-    ``source``: ``Direct link``, ``Embed``, ``QR code`` or ``Variant``; ``viewer_mode`` how it lays out pages;
-    ``referrer`` host that linked here; ``is_prefetched``: loaded ahead.
+    ``source``: ``Direct link``, ``Embed``, ``QR code`` or ``Variant``; ``viewer_mode``: the layout of its pages;
+    ``referrer``: the host of the page that linked here; ``is_prefetched``: the browser loaded the page in advance.
     """
 
     source: str
@@ -53,9 +52,9 @@ class PageFacts:
 class BeaconSender:
     """The sender of a beacon.
 
-    ``address`` is used and not stored; ``account_id`` of the signed-in account, or None; ``is_prefetch`` whether the
-    request announced itself as prefetching; ``opts_out`` whether it carried Global Privacy Control;
-    ``find_viewer_token`` returns the token that their browser holds for a link.
+    ``address`` is never stored; ``account_id``: the signed-in account, None if nobody is signed in; ``is_prefetch``:
+    the headers of the request announce a prefetch; ``opts_out``: the browser sends Global Privacy Control;
+    ``find_viewer_token`` returns the viewer token that the browser has for a link.
     """
 
     user_agent: str
@@ -68,14 +67,15 @@ class BeaconSender:
 
 
 def prepare(rt: Runtime) -> None:
-    """Create the secret that opening a page needs, so that opening the first page does not write to the database
-    either."""
+    """Create the secret that signs page tokens, so that even the first request for a share page does not write to the
+    database."""
     instance_secret(rt, _SECRET)
 
 
 def sign_page_token(rt: Runtime, link: Link, window: PageWindow, facts: PageFacts) -> str:
-    """Return the signed token with which one load of the share page of ``link``, showing ``window``, sends beacons."""
-    opening = PageLoad(
+    """Return the signed token that authenticates the beacons of one load of the share page of ``link``. ``window``: the
+    pages that it shows."""
+    load = PageLoad(
         public_id=link.public_id,
         content_version=link.file.content_version,
         issued_at=rt.clock(),
@@ -87,7 +87,7 @@ def sign_page_token(rt: Runtime, link: Link, window: PageWindow, facts: PageFact
         referrer=facts.referrer,
         prefetched=facts.is_prefetched,
     )
-    return view_token.sign_token(instance_secret(rt, _SECRET), opening)
+    return view_token.sign_token(instance_secret(rt, _SECRET), load)
 
 
 def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> None:
@@ -104,48 +104,55 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
     """
     token, beacon = reading.parse_beacon_request(body, sender.is_prefetch)
     now = rt.clock()
-    opening = _verify_page_load(rt, name, token, now)
-    beacon = reading.to_document_pages(beacon, opening.pages_before)
-    # Most beacons change the rows of their session only, and all readers of an account send them at once.
+    load = _verify_page_load(rt, name, token, now)
+    beacon = reading.to_document_pages(beacon, load.pages_before)
+    # Most beacons only change the rows of their session, so the readers of an account need not wait for each other.
     with rt.db.write_rows():
-        is_recorded = _record(rt, name, opening, beacon, sender, now, may_count=False)
+        is_recorded = _record(rt, name, load, beacon, sender, now, is_account_locked=False)
     if not is_recorded:
         with rt.db.write(lambda: links.find_owner_id(rt, name)):
-            _record(rt, name, opening, beacon, sender, now, may_count=True)
+            _record(rt, name, load, beacon, sender, now, is_account_locked=True)
 
 
 def _record(
-    rt: Runtime, name: str, opening: PageLoad, beacon: BeaconBody, sender: BeaconSender, now: int, *, may_count: bool
+    rt: Runtime,
+    name: str,
+    load: PageLoad,
+    beacon: BeaconBody,
+    sender: BeaconSender,
+    now: int,
+    *,
+    is_account_locked: bool,
 ) -> bool:
-    """Record ``beacon``, or return False, having changed nothing, if a session starts or a view is counted and
-    ``may_count`` is False: the transaction must protect the account for that."""
-    # The link is resolved again for each beacon: a revoked variant, like a trashed file, ends its sessions at once.
+    """Record ``beacon`` and return True. If that starts a session or counts a view, the transaction must protect the
+    account of the owner (``is_account_locked``); if it does not, change nothing and return False."""
+    # Resolve the link for each beacon, so that revoking a variant or deleting a file ends its sessions at once.
     link = _find_open_link(rt, name)
     if not _is_reader(rt, link, sender):
         return True
     if sender.opts_out and visits.offers_choice(link):
-        if may_count:
-            _decline_unasked(rt, opening, link, sender, now)
-        return may_count
-    session = view_sessions.find(rt, opening.nonce, beacon.part)
+        if is_account_locked:
+            _decline_by_signal(rt, load, link, sender, now)
+        return is_account_locked
+    session = view_sessions.find(rt, load.nonce, beacon.part)
     if session is not None:
         if session.is_declined:
             return True
         if session.is_over(now):
             raise _session_over()
-        if reading.is_over_rate(beacon, now - max(session.reading.earliest_at, opening.issued_at)):
+        if reading.is_over_rate(beacon, now - max(session.reading.earliest_at, load.issued_at)):
             return True
-    elif reading.is_over_rate(beacon, now - opening.issued_at):
+    elif reading.is_over_rate(beacon, now - load.issued_at):
         return True
-    elif not may_count:
+    elif not is_account_locked:
         return False
     else:
         _require_start_allowed(rt, sender)
-        session = _start_session(rt, opening, link, beacon, sender, now)
+        session = _start_session(rt, load, link, beacon, sender, now)
         if session is None:
             return True
     beacon = beacon._replace(seq=beacon.seq + session.seq_before)
-    last_page = opening.pages_before + opening.pages
+    last_page = load.pages_before + load.pages
     return view_sessions.add_beacon(
         rt,
         session,
@@ -153,31 +160,31 @@ def _record(
         now,
         last_page,
         lambda: _list_reader_keys(rt, link, sender.address, now),
-        may_count=may_count,
+        is_account_locked=is_account_locked,
     )
 
 
 def show_visit(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> Visit:
-    """Return what is recorded of the load of ``name`` whose token ``body`` contains, after storing the reader's choice
-    if it declines.
+    """Return what is recorded of the load of the link ``name`` that the token in ``body`` identifies. If ``body``
+    declines to be measured, store that first.
 
-    Raises what ``record_beacon`` raises for its token and its link, and ``forbidden`` for declining where the owner
-    allows no choice.
+    Raises the same errors as ``record_beacon`` for the token and the link, and ``forbidden`` if the reader declines
+    although the owner does not allow it.
     """
     token, declines = reading.parse_visit_request(body)
     now = rt.clock()
-    opening = _verify_page_load(rt, name, token, now)
+    load = _verify_page_load(rt, name, token, now)
     if declines:
         with rt.db.write(lambda: links.find_owner_id(rt, name)):
             link = _find_open_link(rt, name)
             if _is_reader(rt, link, sender):
-                _decline(rt, opening, link, sender, now)
+                _decline(rt, load, link, sender, now)
     with rt.db.snapshot():
         link = _find_open_link(rt, name)
         if not _is_reader(rt, link, sender):
             return Visit(link, is_owner=True, has_choice=False)
-        window = PageWindow(opening.pages_before + 1, opening.pages_before + opening.pages)
-        return visits.describe(rt, opening.nonce, window, link, has_choice=visits.offers_choice(link))
+        window = PageWindow(load.pages_before + 1, load.pages_before + load.pages)
+        return visits.describe(rt, load.nonce, window, link, has_choice=visits.offers_choice(link))
 
 
 def _find_open_link(rt: Runtime, name: str) -> Link:
@@ -187,17 +194,18 @@ def _find_open_link(rt: Runtime, name: str) -> Link:
     return link
 
 
-def _decline(rt: Runtime, opening: PageLoad, link: Link, sender: BeaconSender, now: int) -> None:
+def _decline(rt: Runtime, load: PageLoad, link: Link, sender: BeaconSender, now: int) -> None:
     if not visits.offers_choice(link):
         raise Problem("forbidden", "The owner of this document measures all visits.")
     _require_start_allowed(rt, sender)
-    visits.decline(rt, opening.nonce, link, opening.issued_at + view_token.LIFETIME_MS, now)
+    visits.decline(rt, load.nonce, link, load.issued_at + view_token.LIFETIME_MS, now)
 
 
-def _decline_unasked(rt: Runtime, opening: PageLoad, link: Link, sender: BeaconSender, now: int) -> None:
-    """Decline for a browser with Global Privacy Control; programs and pages loaded ahead do not count as readers."""
+def _decline_by_signal(rt: Runtime, load: PageLoad, link: Link, sender: BeaconSender, now: int) -> None:
+    """Decline for a browser with Global Privacy Control, unless the sender is a program or the request a prefetch:
+    neither is a reader who could decline."""
     if not sender.is_prefetch and parse_user_agent(sender.user_agent).program is None:
-        _decline(rt, opening, link, sender, now)
+        _decline(rt, load, link, sender, now)
 
 
 def end_due_sessions(rt: Runtime) -> int:
@@ -233,10 +241,10 @@ def delete_old_salts(rt: Runtime) -> int:
 
 
 def _verify_page_load(rt: Runtime, name: str, token: str, now: int) -> PageLoad:
-    opening = view_token.verify_token(instance_secret(rt, _SECRET), token)
-    if opening is None or opening.public_id != name or now - opening.issued_at > view_token.LIFETIME_MS:
+    load = view_token.verify_token(instance_secret(rt, _SECRET), token)
+    if load is None or load.public_id != name or now - load.issued_at > view_token.LIFETIME_MS:
         raise Problem("forbidden", "The page is too old to report its reading; load it again.")
-    return opening
+    return load
 
 
 def _is_reader(rt: Runtime, link: Link, sender: BeaconSender) -> bool:
@@ -262,11 +270,11 @@ def _require_start_allowed(rt: Runtime, sender: BeaconSender) -> None:
 
 
 def _start_session(
-    rt: Runtime, opening: PageLoad, link: Link, beacon: BeaconBody, sender: BeaconSender, now: int
+    rt: Runtime, load: PageLoad, link: Link, beacon: BeaconBody, sender: BeaconSender, now: int
 ) -> StoredViewSession | None:
     """Return a new session, or None if its reader chose not to be measured."""
-    last = view_sessions.find_last_of_load(rt, opening.nonce)
-    earliest = opening.issued_at
+    last = view_sessions.find_last_of_load(rt, load.nonce)
+    earliest = load.issued_at
     if last is not None and last.is_declined:
         return None
     if last is not None:
@@ -275,29 +283,29 @@ def _start_session(
     viewer = viewers.find(rt, link, sender.find_viewer_token(link))
     email, name = viewers.find_contact(viewer, link)
     place = SessionContext(
-        opening=opening.nonce,
+        opening=load.nonce,
         part=beacon.part,
         file_id=link.file.id,
-        content_version=opening.content_version,
-        total_pages=_count_pages(rt, link, opening.content_version),
+        content_version=load.content_version,
+        total_pages=_count_pages(rt, link, load.content_version),
         reader=reader_key(_get_salt(rt, link.file.id, now), sender.address, agent.browser),
         country=sender.country,
         device=agent.device,
         browser=agent.browser,
-        source=opening.source,
-        referrer=opening.referrer,
-        viewer_mode=opening.viewer_mode,
+        source=load.source,
+        referrer=load.referrer,
+        viewer_mode=load.viewer_mode,
         variant_id=link.variant and link.variant.id,
         viewer_id=viewer and viewer.id,
         invite_id=link.invite and link.invite.id,
         email=email,
         name=name,
-        shown_pages=opening.pages,
+        shown_pages=load.pages,
     )
     continued = view_sessions.continue_closed(rt, place, now) if beacon.reload and last is None else None
     if continued is not None:
         return continued
-    state = reading.begin_reading(now, earliest, agent.program, opening.prefetched)
+    state = reading.begin_reading(now, earliest, agent.program, load.prefetched)
     return view_sessions.insert(rt, place, state)
 
 
@@ -314,7 +322,7 @@ def _end_previous(rt: Runtime, last: StoredViewSession, beacon: BeaconBody, now:
 
 
 def _count_pages(rt: Runtime, link: Link, content_version: int) -> int:
-    pages = file_table.find_revision_pages(rt.db, link.file.id, content_version)
+    pages = contents.find_revision_pages(rt.db, link.file.id, content_version)
     return link.file.total_pages if pages is None else pages
 
 

@@ -1,5 +1,5 @@
-"""Visits as their own readers see them: what is recorded of one load of a share page, and the choice not to be
-measured.
+"""Visits as their readers see them: show what is recorded of one load of a share page, and stop measuring it if its
+reader declines.
 
 Every write needs the caller's transaction. The caller checks the token of the page.
 """
@@ -13,9 +13,10 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.links.links import Link
 from docshare.server.services.readership import rollups, view_sessions
 from docshare.server.services.readership.view_sessions import StoredViewSession
+from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import rollups as rollup_table
 from docshare.server.store.tables import sessions as session_table
-from docshare.server.store.tables import viewing
+from docshare.server.store.tables import sharing, viewing
 from docshare.server.store.tables.viewing import VisitContext
 
 
@@ -28,8 +29,8 @@ def offers_choice(link: Link) -> bool:
 class VisitPart:
     """The newest session of a load.
 
-    ``started_at`` ms; ``time_ms`` of reading; ``pages``: page number of the reader to ms; ``context``: what is known of
-    the reader.
+    ``started_at`` in ms; ``time_ms``: the reading time; ``pages``: the reading time of each page in ms, by the page
+    number that the reader sees; ``context``: what is known about the reader.
     """
 
     started_at: int
@@ -42,9 +43,9 @@ class VisitPart:
 class Visit:
     """The record of one load of a share page.
 
-    ``link`` it was opened by; ``is_owner``: nothing is recorded of the owner; ``has_choice``: whether the reader may
-    choose; ``is_declined``: whether they chose not to be measured; ``part`` what is recorded, None for nothing;
-    ``earlier``: sessions of the load that ended before and stay.
+    ``link``: the link that opened it; ``is_owner``: the owner opened it, so nothing is recorded; ``has_choice``: the
+    reader may choose not to be measured; ``is_declined``: they have chosen that; ``part``: the newest session, None if
+    there is none; ``earlier``: the number of earlier sessions of the load, which are kept.
     """
 
     link: Link
@@ -55,12 +56,12 @@ class Visit:
     earlier: int = 0
 
 
-def describe(rt: Runtime, opening: str, window: PageWindow, link: Link, *, has_choice: bool) -> Visit:
-    """Return what is recorded of the load ``opening`` of ``link``, which shows ``window``."""
-    last = view_sessions.find_last_of_load(rt, opening)
+def describe(rt: Runtime, nonce: str, window: PageWindow, link: Link, *, has_choice: bool) -> Visit:
+    """Return what is recorded of the load with the ``nonce`` of ``link``, which shows ``window``."""
+    last = view_sessions.find_last_of_load(rt, nonce)
     if last is None:
         return Visit(link, is_owner=False, has_choice=has_choice)
-    earlier = viewing.count_sessions_of_load(rt.db, opening, last.part)
+    earlier = viewing.count_sessions_of_load(rt.db, nonce, last.part)
     if last.is_declined:
         return Visit(link, is_owner=False, has_choice=has_choice, is_declined=True, earlier=earlier)
     rows = session_table.list_pages(rt.db, last.id, is_open=last.ended_at is None)
@@ -71,13 +72,13 @@ def describe(rt: Runtime, opening: str, window: PageWindow, link: Link, *, has_c
     return Visit(link, is_owner=False, has_choice=has_choice, part=part, earlier=earlier)
 
 
-def decline(rt: Runtime, opening: str, link: Link, kept_until: int, now: int) -> None:
-    """Delete the running session of the load ``opening`` of ``link``, take its view back, and count it as declined.
+def decline(rt: Runtime, nonce: str, link: Link, kept_until: int, now: int) -> None:
+    """Delete the running session of the load with the ``nonce``, with its view, and count a declined session instead.
 
-    A number remains, and an empty row until ``kept_until`` (ms), so that a late report records nothing.
-    Sessions of the load that have ended are in the sums already and stay.
+    An empty row remains until ``kept_until`` (ms), so that a beacon that arrives late records nothing. Sessions of the
+    load that have already ended are part of the sums and are kept.
     """
-    last = view_sessions.find_last_of_load(rt, opening)
+    last = view_sessions.find_last_of_load(rt, nonce)
     if last is not None and last.is_declined:
         return
     part = 0
@@ -89,7 +90,7 @@ def decline(rt: Runtime, opening: str, link: Link, kept_until: int, now: int) ->
             part += 1
         else:
             _delete(rt, last)
-    session_id = viewing.insert_declined(rt.db, rt.random_uuid(), opening, part, link.file.id, kept_until)
+    session_id = viewing.insert_declined(rt.db, rt.random_uuid(), nonce, part, link.file.id, kept_until)
     rollups.tally_uncounted(rt, session_id)
 
 
@@ -97,5 +98,7 @@ def _delete(rt: Runtime, session: StoredViewSession) -> None:
     viewing.delete_session(rt.db, session.id)
     counted_at = session.reading.counted_at
     if counted_at is not None:
-        viewing.take_view_back(rt.db, session.file_id, session.invite_id, counted_at)
+        file_rows.decrement_view_count(rt.db, session.file_id)
+        if session.invite_id is not None:
+            sharing.unmark_invite_viewed(rt.db, session.invite_id, counted_at)
         rollup_table.forget_reader(rt.db, session.file_id, session.reader)

@@ -11,23 +11,24 @@ from docshare.server.rules import webhook_url as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations import slots
 
-_LOOKUP_TIMEOUT_S = 2.0  # a thread of the server waits
-_SLOT_WAIT_S = TIMEOUT_MS / SECOND  # a test delivery, which holds such a slot too, takes no longer
+_LOOKUP_TIMEOUT_S = 2.0  # short, because it occupies a thread of the server
+_SLOT_WAIT_S = TIMEOUT_MS / SECOND  # the maximum time that a lookup or a test delivery holds a slot
 
 
 def vet_target(rt: Runtime, url: object, *, listener: bool = False) -> tuple[OutboundTarget, AddressPolicy]:
     """Return the target of ``url`` and the policy that checks the resolved addresses of its host.
 
-    Parameters: ``listener`` for a URL of ``docshare webhooks listen``, which must be on this machine. Raises
+    Parameters: ``listener``: the URL belongs to ``docshare webhooks listen``, so it must be on this machine. Raises
     ``bad_request``.
     """
     return rules.vet_url(url, rules.LOOPBACK if listener else _parse_allowed_hosts(rt.config.webhook_allow))
 
 
 def vet_registration(rt: Runtime, url: object, account_id: int) -> OutboundTarget:
-    """Return the target of a ``url`` that is being registered by the account, after resolving its host.
+    """Return the target of the ``url`` of a new webhook, after resolving its host and checking the addresses.
 
-    Raises ``bad_request``, also if the host is not found, and ``unavailable`` while too many hosts are being looked up.
+    Raises ``bad_request`` if the URL, the host or one of its addresses is not allowed or the host is not found, and
+    ``unavailable`` while too many hosts are being looked up.
     """
     target, policy = vet_target(rt, url)
     try:

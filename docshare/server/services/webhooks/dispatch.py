@@ -81,7 +81,8 @@ def record_attempts(rt: Runtime, sent: Sequence[AttemptResult]) -> None:
 def release_claims(rt: Runtime) -> int:
     """Release the claims of processes that ended before they recorded their attempts. Return how many.
 
-    Without other instances every claim is one of an earlier process: call this only while nothing is being sent.
+    On a database that other processes use, these are the claims older than ``_LEASE_MS``. Otherwise, these are all
+    claims, so call this only while nothing is being sent.
     """
     now = rt.clock()
     claimed_by = now - _LEASE_MS if rt.db.is_shared else now

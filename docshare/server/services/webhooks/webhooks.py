@@ -19,7 +19,7 @@ from docshare.server.services.files import files, purge
 from docshare.server.services.operations import slots
 from docshare.server.services.webhooks import destination, send
 from docshare.server.services.webhooks.send import AttemptOutcome
-from docshare.server.store.tables import files as file_table
+from docshare.server.store.tables import library
 from docshare.server.store.tables import webhooks as table
 from docshare.server.store.tables.webhooks import Receiver
 from docshare.server.store.tables.webhooks import WebhookRow as WebhookRow
@@ -33,7 +33,7 @@ class NewWebhook:
     secret: str = field(repr=False)
 
 
-_TEST_WAIT_S = TIMEOUT_MS / SECOND
+_SLOT_WAIT_S = TIMEOUT_MS / SECOND  # the maximum time that another test holds a slot
 
 
 def create(rt: Runtime, caller: Caller, body: Mapping[str, Any]) -> NewWebhook:
@@ -112,12 +112,12 @@ def send_test(rt: Runtime, caller: Caller, webhook: str) -> AttemptOutcome:
 def post_test_event(rt: Runtime, receiver: Receiver, account_id: int | None, file_id: int | None) -> AttemptOutcome:
     """Send a test event to ``receiver`` once. It describes the file ``file_id``, or the newest file of the account.
 
-    Raises ``unavailable`` if too many other tests keep running for as long as a test may take.
+    Waits for a slot for as long as a test may take. Raises ``unavailable`` if none becomes free.
     """
-    envelope = rules.build_test_event(file_table.find_newest_name(rt.db, account_id, file_id), rt.clock())
+    envelope = rules.build_test_event(library.find_newest_name(rt.db, account_id, file_id), rt.clock())
     body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
     with slots.hold_slot(
-        rt.outbound.webhook_slots, account_id, "Too many webhooks are being tested now.", wait_s=_TEST_WAIT_S
+        rt.outbound.webhook_slots, account_id, "Too many webhooks are being tested now.", wait_s=_SLOT_WAIT_S
     ):
         return send.post_event(rt, receiver, event=TEST_KIND, body=body, delivery=rt.random_uuid(), attempt=1)
 

@@ -1,25 +1,31 @@
 """The models of all tables, which are the schema, and the functions that read and write them.
 
-One module holds a family of tables: its models and its statements, and no other module writes them. Read ``base``
-first: the parts that models share, then ``files``. ``migrations`` creates a new database from the models. Imports
-neither services nor rules. Statements are written in the SQL that ``docshare.server.store.dialect`` spells for SQLite
-and for PostgreSQL; the few that differ as a whole have both texts.
+One module holds a family of tables: its models, and all statements that write them; only ``dependents`` changes rows
+in many tables, by similar statements. Other modules may read them. Read ``base`` first: the parts that models
+share, then ``files``. ``migrations`` creates a new database from the models. Imports neither services nor rules.
+Statements are written in the SQL that ``docshare.server.store.dialect`` spells for SQLite and for PostgreSQL; the few
+that differ as a whole have both texts. Functions that take a ``DatabaseFile`` alone run on SQLite only.
 """
 
 from docshare.server.store.tables.accounts import Account, ApiKey
+from docshare.server.store.tables.assets import Asset
+from docshare.server.store.tables.deliveries import Attempt, Delivery
 from docshare.server.store.tables.designs import Design, DesignUpload
-from docshare.server.store.tables.feed import ActivityRow, DownloadRow, GateRow, ViewRow
+from docshare.server.store.tables.events import ActivityRow
+from docshare.server.store.tables.feed import DownloadRow, GateRow, ViewRow
+from docshare.server.store.tables.feedback import Annotation, Mark, Note, Receipt
 from docshare.server.store.tables.files import File, Revision
+from docshare.server.store.tables.hotspots import Hotspot
 from docshare.server.store.tables.instance import DataKey, InstanceSecret
 from docshare.server.store.tables.mail import Mail, MutedNotice
 from docshare.server.store.tables.oauth import OAuthClient, OAuthCode, OAuthGrant, OAuthToken
-from docshare.server.store.tables.readers import Annotation, Grant, Mark, Note, ReaderSalt, Receipt, Tap, Viewer
+from docshare.server.store.tables.readers import Grant, ReaderSalt, Tap, Viewer
 from docshare.server.store.tables.removals import BlobRemoval
 from docshare.server.store.tables.rollups import PageTally, Reader, Readership, SessionRow, Tally, VariantTally
-from docshare.server.store.tables.sharing import Asset, FileToken, Hotspot, Invite, ShortId, Variant
+from docshare.server.store.tables.sharing import FileToken, Invite, ShortId, Variant
 from docshare.server.store.tables.sign_in import DeviceCode, LoginLink, WebSession
 from docshare.server.store.tables.viewing import Beacon, PageReload, SessionPage, ViewSession
-from docshare.server.store.tables.webhooks import Attempt, Delivery, Denial, Webhook
+from docshare.server.store.tables.webhooks import Denial, Webhook
 
 # In the order of their creation: a table follows those that it refers to.
 TABLES = (

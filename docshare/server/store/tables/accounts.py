@@ -116,6 +116,12 @@ def find_by_email(store: Store, email: str) -> Account | None:
     return account
 
 
+def find_by_uuid(store: Store, uuid: str) -> Account | None:
+    """Return the account ``uuid``, or None."""
+    account: Account | None = Account.select().where(Account.uuid == uuid).first(store.engine)
+    return account
+
+
 def find_first(store: Store) -> Account | None:
     """Return the oldest account, or None."""
     account: Account | None = Account.select().order_by(Account.id).first(store.engine)

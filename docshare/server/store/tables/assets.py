@@ -1,10 +1,27 @@
-"""Read and store the assets of a file."""
+"""The assets of a file."""
 
 from collections.abc import Collection
 from typing import NamedTuple
 
+from peewee import SQL, ForeignKeyField, IntegerField, TextField
+
 from docshare.server.store.database import Store
-from docshare.server.store.tables.sharing import Asset
+from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.files import File
+
+
+class Asset(Row):
+    uuid = TextField(unique=True)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    kind = TextField()
+    mime_type = TextField()
+    size = IntegerField()
+    blob = TextField()
+    created_at = IntegerField()
+
+    class Meta:
+        table_name = "assets"
+        indexes = (SQL("CREATE INDEX assets_file ON assets(file_id, id)"),)
 
 
 class AssetRow(NamedTuple):
@@ -66,3 +83,8 @@ def list_uuids(store: Store, file_id: int, kinds: Collection[str]) -> set[str]:
 def delete_others(store: Store, file_id: int, kind: str, uuid: str) -> None:
     """Delete the assets of this kind of a file, except the asset ``uuid``."""
     store.execute("DELETE FROM assets WHERE file_id = ? AND kind = ? AND uuid <> ?", (file_id, kind, uuid))
+
+
+def replace_blob(store: Store, asset_id: int, blob: str, old: str) -> bool:
+    """Let an asset refer to ``blob``, a copy of ``old``; return False if it does not refer to ``old`` any more."""
+    return store.execute("UPDATE assets SET blob = ? WHERE id = ? AND blob = ?", (blob, asset_id, old)) > 0

@@ -1,6 +1,6 @@
-"""The base class of all models, bound to the open database, and the fields that they share."""
+"""The base class of all models, bound to the open database, and what several of their modules share."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from peewee import SQL, AutoField, Context, Model, NodeList, PostgresqlDatabase, TextField
 
@@ -36,6 +36,14 @@ class NocaseField(TextField):
     def ddl(self, ctx: Context) -> NodeList:
         """Return the definition of the column."""
         return NodeList((super().ddl(ctx), SQL("COLLATE nocase")))
+
+
+class QueueState(NamedTuple):
+    """How many rows are pending, when (ms) the oldest was created, and when the first is or was due; None if empty."""
+
+    length: int
+    oldest_at: int | None
+    due_at: int | None
 
 
 def is_postgresql() -> bool:

@@ -1,11 +1,12 @@
-"""Write the content of files: insert a file, replace its content, and record that its bytes were deleted."""
+"""Read the content of files, their revisions and pages, and the blobs that files and assets refer to."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from docshare.server.store.database import Store
-from docshare.server.store.tables.files import File, Revision
+from docshare.server.store.database_file import DatabaseFile
+from docshare.server.store.segments import compute_stored_size
 
 
 class ReplacementTarget(NamedTuple):
@@ -24,30 +25,6 @@ _SELECT_CARRIED_OVER = (
     "SELECT f.settings, EXISTS (SELECT 1 FROM variants WHERE file_id = f.id "
     "AND JSON_VALUE(overrides, '$.pageRange.to') > 0), f.burned_at, f.views_consumed FROM files f WHERE f.id = ?"
 )
-_REPLACE_CONTENT = (
-    "UPDATE files SET original_name = ?, size = ?, total_pages = ?, page_sizes = ?, sha256 = ?, blob = ?, "
-    "content_version = ?, updated_at = ?, burned_at = NULL, destroyed_at = NULL, views_consumed = ? WHERE id = ?"
-)
-_ADD_REVISION = (
-    "INSERT INTO revisions (file_id, content_version, original_name, size, total_pages, sha256, created_at) "
-    "SELECT id, content_version, original_name, size, total_pages, sha256, updated_at FROM files WHERE id = ?"
-)
-
-
-def insert(store: Store, columns: Mapping[str, Any]) -> File:
-    """Insert a file with its first revision and return it."""
-    row = File(**columns)
-    row.id = File.insert(**columns).execute(store.engine)
-    Revision.insert(
-        file=row.id,
-        content_version=row.content_version,
-        original_name=row.original_name,
-        size=row.size,
-        total_pages=row.total_pages,
-        sha256=row.sha256,
-        created_at=row.created_at,
-    ).execute(store.engine)
-    return row
 
 
 def list_burned_ids(store: Store, burned_by: int) -> list[int]:
@@ -59,11 +36,6 @@ def find_burned(store: Store, file_id: int, burned_by: int) -> tuple[str, str] |
     """Return the UUID and the blob of a file if it burned by ``burned_by`` (ms) and still has its bytes, or None."""
     found = store.fetch_one(f"{_SELECT_BURNED} AND id = ?", (burned_by, file_id))
     return (found[1], found[2]) if found else None
-
-
-def mark_destroyed(store: Store, file_id: int, now: int) -> None:
-    """Store when the bytes of a burned file were deleted."""
-    store.execute("UPDATE files SET destroyed_at = ? WHERE id = ?", (now, file_id))
 
 
 def find_target(store: Store, file_id: int) -> ReplacementTarget | None:
@@ -79,17 +51,6 @@ def get_carried_over(store: Store, file_id: int) -> tuple[str, bool, int | None,
     return settings, bool(has_range), burned_at, consumed
 
 
-def replace_content(
-    store: Store, file_id: int, content: tuple[str, int, int, str, str, str], version: int, consumed: int, now: int
-) -> None:
-    """Replace the content of a file, which is no longer burned, and append the revision.
-
-    Parameters: ``content`` name, size, pages, page sizes, SHA-256 and blob; ``consumed`` views of the view limit.
-    """
-    store.execute(_REPLACE_CONTENT, (*content, version, now, consumed, file_id))
-    store.execute(_ADD_REVISION, (file_id,))
-
-
 def has_revision(store: Store, file_id: int, version: int, sha256: str) -> bool:
     """Return whether a version of a file has this content."""
     query = "SELECT 1 FROM revisions WHERE file_id = ? AND content_version = ? AND sha256 = ?"
@@ -102,6 +63,52 @@ def find_blob(store: Store, file_id: int) -> tuple[str, str] | None:
     return (found[0], found[1]) if found else None
 
 
+class BlobRow(NamedTuple):
+    """A row that refers to a blob.
+
+    ``kind`` file or asset; ``blob`` the key; ``plain_size`` and ``plain_sha256`` of the content, the latter None for an
+    asset; ``sealed_key`` its data key, encrypted by the vault, None for content in clear.
+    """
+
+    kind: str
+    uuid: str
+    blob: str
+    plain_size: int
+    plain_sha256: str | None
+    sealed_key: bytes | None
+
+    @property
+    def size(self) -> int:
+        """Return the size of the stored bytes."""
+        return self.plain_size if self.sealed_key is None else compute_stored_size(self.plain_size)
+
+    @property
+    def sha256(self) -> str | None:
+        """Return the SHA-256 of the stored bytes, None if it is not known before they are read."""
+        return self.plain_sha256 if self.sealed_key is None else None
+
+
+_FILE_ROWS = "SELECT 'file', uuid, blob, size, sha256, NULL FROM files"
+_ASSET_ROWS = "SELECT 'asset', uuid, blob, size, NULL, NULL FROM assets ORDER BY id"
+_ROWS_WITH_KEYS = (
+    "SELECT kind, uuid, b.blob, size, sha256, k.sealed FROM ("
+    "SELECT 'file' AS kind, id, uuid, blob, size, sha256 FROM files WHERE destroyed_at IS NULL UNION ALL "
+    "SELECT 'asset', id, uuid, blob, size, NULL FROM assets) b LEFT JOIN data_keys k ON k.blob = b.blob "
+    "ORDER BY kind DESC, id"
+)
+
+
+def stream_rows(database: DatabaseFile) -> Iterator[BlobRow]:
+    """Yield every row whose blob must be in the store. Works at every step of the schema."""
+    if database.has_table("data_keys"):
+        yield from map(BlobRow._make, database.stream(_ROWS_WITH_KEYS))
+    elif database.has_table("assets"):  # the same step made it possible to delete the bytes of a file
+        yield from map(BlobRow._make, database.stream(f"{_FILE_ROWS} WHERE destroyed_at IS NULL ORDER BY id"))
+        yield from map(BlobRow._make, database.stream(_ASSET_ROWS))
+    else:
+        yield from map(BlobRow._make, database.stream(f"{_FILE_ROWS} ORDER BY id"))
+
+
 _STORED_BLOBS = "SELECT blob FROM files WHERE destroyed_at IS NULL UNION ALL SELECT blob FROM assets"
 
 
@@ -110,7 +117,7 @@ def stream_blobs(store: Store) -> Iterator[str]:
     return (blob for (blob,) in store.stream(_STORED_BLOBS))
 
 
-def list_stored(store: Store, blobs: Sequence[str]) -> set[str]:
+def list_stored(store: Store | DatabaseFile, blobs: Sequence[str]) -> set[str]:
     """Return which of ``blobs`` a file or an asset refers to."""
     rows = store.fetch_all(
         "SELECT blob FROM files WHERE destroyed_at IS NULL AND blob IN (JSON_TEXTS(?)) "
@@ -132,3 +139,35 @@ def list_existing(store: Store, uuids: Sequence[str]) -> set[str]:
         "SELECT uuid FROM files WHERE destroyed_at IS NULL AND uuid IN (JSON_TEXTS(?))", (json.dumps(list(uuids)),)
     )
     return {uuid for (uuid,) in rows}
+
+
+def find_page_sizes(store: Store, file_id: int) -> str | None:
+    """Return the page sizes of a file, JSON as stored, or None if the file was deleted."""
+    found = store.fetch_one("SELECT page_sizes FROM files WHERE id = ?", (file_id,))
+    return str(found[0]) if found else None
+
+
+_SELECT_PAGES = {
+    column: f"SELECT id, total_pages FROM files WHERE {column} = ? AND trashed_at IS NULL"  # noqa: S608 - two columns
+    for column in ("uuid", "short_id")
+}
+_IS_CURRENT_VERSION = "SELECT 1 FROM files WHERE uuid = ? AND content_version = ? AND trashed_at IS NULL"
+_SELECT_REVISION_PAGES = "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?"
+
+
+def find_page_count(store: Store, column: str, key: str) -> tuple[int, int] | None:
+    """Return the id and the number of pages of the active file whose ``column`` (``uuid`` or ``short_id``) is ``key``,
+    or None."""
+    found = store.fetch_one(_SELECT_PAGES[column], (key,))
+    return (found[0], found[1]) if found else None
+
+
+def is_current_version(store: Store, uuid: str, content_version: int) -> bool:
+    """Return whether an active file has that content version."""
+    return store.fetch_one(_IS_CURRENT_VERSION, (uuid, content_version)) is not None
+
+
+def find_revision_pages(store: Store, file_id: int, content_version: int) -> int | None:
+    """Return the number of pages of a revision, or None if it does not exist."""
+    found = store.fetch_one(_SELECT_REVISION_PAGES, (file_id, content_version))
+    return int(found[0]) if found else None

@@ -1,11 +1,58 @@
-"""Deliveries to webhooks and their attempts: the statements on both tables. The models are in ``webhooks``."""
+"""Deliveries to webhooks and their attempts."""
 
 import json
 from typing import Any, NamedTuple
 
+from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
+
 from docshare.server.store.database import Store
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.dialect import Statement
-from docshare.server.store.tables.webhooks import Receiver
+from docshare.server.store.tables.base import QueueState, Row, SequenceField
+from docshare.server.store.tables.files import File
+from docshare.server.store.tables.sharing import Variant
+from docshare.server.store.tables.webhooks import Receiver, Webhook
+
+
+class Delivery(Row):
+    id = SequenceField()
+    uuid = TextField(unique=True)
+    webhook = ForeignKeyField(Webhook, on_delete="CASCADE", index=False)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    variant = ForeignKeyField(Variant, null=True, on_delete="SET NULL", index=False)
+    event = TextField()
+    body = TextField()  # JSON, the envelope
+    created_at = IntegerField()
+    tries = IntegerField(default=0)  # attempts of this round
+    next_at = IntegerField(null=True)  # None: delivered or abandoned
+    claimed_at = IntegerField(null=True)
+    delivered_at = IntegerField(null=True)
+    abandoned_at = IntegerField(null=True)
+
+    class Meta:
+        table_name = "deliveries"
+        indexes = (
+            SQL("CREATE INDEX deliveries_claimed ON deliveries(claimed_at) WHERE claimed_at IS NOT NULL"),
+            SQL("CREATE INDEX deliveries_due ON deliveries(webhook_id, next_at) WHERE next_at IS NOT NULL"),
+            SQL("CREATE INDEX deliveries_file ON deliveries(file_id)"),
+            SQL("CREATE INDEX deliveries_old ON deliveries(created_at)"),
+            SQL("CREATE INDEX deliveries_variant ON deliveries(variant_id) WHERE variant_id IS NOT NULL"),
+            SQL("CREATE INDEX deliveries_webhook ON deliveries(webhook_id, id)"),
+        )
+
+
+class Attempt(Row):
+    delivery = ForeignKeyField(Delivery, on_delete="CASCADE", index=False)
+    number = IntegerField()
+    at = IntegerField()
+    status = IntegerField()  # 0: there was no response
+    latency_ms = IntegerField()
+    error = TextField(null=True)
+
+    class Meta:
+        table_name = "attempts"
+        primary_key = CompositeKey("delivery", "number")
+        without_rowid = True
 
 
 class AttemptRow(NamedTuple):
@@ -80,6 +127,7 @@ _RESTART = "UPDATE deliveries SET tries = 0, next_at = ?, delivered_at = NULL, a
 _DELETE_SETTLED = (
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE created_at <= ? AND next_at IS NULL LIMIT ?)"
 )
+_DELETE_OF_WEBHOOK = "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE webhook_id = ? LIMIT ?)"
 _INSERT = (
     "INSERT INTO deliveries (uuid, webhook_id, file_id, variant_id, event, body, created_at, next_at) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -128,6 +176,16 @@ _SETTLE = (
 _ABANDON_DISABLED = (
     "UPDATE deliveries SET next_at = NULL, abandoned_at = ? WHERE next_at IS NOT NULL AND claimed_at IS NULL "
     "AND webhook_id IN (SELECT id FROM webhooks WHERE disabled_at IS NOT NULL)"
+)
+_SELECT_LATE = (
+    "SELECT COUNT(*) FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id "
+    "WHERE d.next_at <= ? AND w.disabled_at IS NULL"
+)
+_SELECT_ABANDONED = "SELECT COUNT(*) FROM deliveries WHERE created_at > ? AND abandoned_at > ?"
+# Deliveries to a disabled webhook wait for its owner, not for the server.
+_SELECT_QUEUE = (
+    "SELECT COUNT(*), MIN(d.created_at), MIN(d.next_at) FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id "
+    "WHERE d.next_at IS NOT NULL AND w.disabled_at IS NULL"
 )
 _SELECT_IDS_OF_EVENT = "SELECT id FROM deliveries WHERE id > ? AND file_id = ? AND event = ? AND body = ? ORDER BY id"
 
@@ -257,6 +315,38 @@ def list_ids_of_event(store: Store, after_id: int, file_id: int, event: str, bod
     return [found[0] for found in store.fetch_all(_SELECT_IDS_OF_EVENT, (after_id, file_id, event, body))]
 
 
+def get_queue(store: Store) -> QueueState:
+    """Return the state of the queue, read from the index of pending deliveries."""
+    return QueueState._make(store.fetch_all(_SELECT_QUEUE)[0])
+
+
+def count_late(store: Store | DatabaseFile, due_before: int) -> int:
+    """Return how many deliveries to enabled webhooks were due by ``due_before`` (ms) and are still pending."""
+    ((count,),) = store.fetch_all(_SELECT_LATE, (due_before,))
+    return int(count)
+
+
+def count_abandoned(store: Store | DatabaseFile, created_after: int, abandoned_after: int) -> int:
+    """Return how many deliveries were abandoned after ``abandoned_after`` (ms). Only those created after
+    ``created_after`` (ms) are counted, which the index finds."""
+    ((count,),) = store.fetch_all(_SELECT_ABANDONED, (created_after, abandoned_after))
+    return int(count)
+
+
+def cancel_pending(database: DatabaseFile, now: int) -> None:
+    """Abandon all pending deliveries. Works at every step of the schema."""
+    if database.has_table("deliveries"):
+        database.execute(
+            "UPDATE deliveries SET next_at = NULL, claimed_at = NULL, abandoned_at = ? WHERE next_at IS NOT NULL",
+            (now,),
+        )
+
+
+def list_with_invalid_body(database: DatabaseFile) -> list[str]:
+    """Return the UUIDs of the deliveries whose body is not JSON."""
+    return [uuid for (uuid,) in database.fetch_all("SELECT uuid FROM deliveries WHERE NOT json_valid(body)")]
+
+
 def _parse_row(found: tuple[Any, ...]) -> StoredDelivery:
     stored = StoredDelivery._make(found)
     return stored._replace(attempts=[AttemptRow._make(attempt) for attempt in json.loads(found[-1])])
@@ -265,3 +355,18 @@ def _parse_row(found: tuple[Any, ...]) -> StoredDelivery:
 def _parse_admin_row(found: tuple[Any, ...]) -> tuple[StoredDelivery, AdminColumns]:
     width = len(StoredDelivery._fields)
     return _parse_row(found[:width]), AdminColumns._make(found[width:])
+
+
+def erase_variant_label(store: Store, variant_id: int) -> None:
+    """Erase the label of a variant from the stored and pending payloads.
+
+    A redacted body differs from that of the first attempt; every attempt signs the body that it sends.
+    """
+    store.execute(
+        "UPDATE deliveries SET body = JSON_REMOVE(body, '$.data.variantLabel') WHERE variant_id = ?", (variant_id,)
+    )
+
+
+def delete_batch_of_webhook(store: Store, webhook_id: int, limit: int) -> int:
+    """Delete deliveries of a webhook; return how many."""
+    return store.execute(_DELETE_OF_WEBHOOK, (webhook_id, limit))

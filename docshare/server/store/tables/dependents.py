@@ -1,4 +1,4 @@
-"""Change the rows that belong to a file, a variant or a webhook, in whichever table they are.
+"""Change the rows that belong to a file or a variant, in whichever table they are.
 
 A file with many readers has millions of rows, so what can be many is changed by a limited number of rows at a time.
 """
@@ -14,16 +14,6 @@ _UNATTRIBUTE_CHANGES = {
     "deliveries": "variant_id = NULL, body = JSON_REMOVE(body, '$.data.variantUuid', '$.data.variantLabel')",
 }
 ATTRIBUTED_TABLES = tuple(_UNATTRIBUTE_CHANGES)
-
-
-def delete_grants_of_file(store: Store, file_id: int) -> None:
-    """Delete the grants of all viewers of a file."""
-    store.execute("DELETE FROM grants WHERE viewer_id IN (SELECT id FROM viewers WHERE file_id = ?)", (file_id,))
-
-
-def delete_grants_of_variant(store: Store, variant_id: int) -> None:
-    """Delete the grants of all viewers of a variant."""
-    store.execute("DELETE FROM grants WHERE viewer_id IN (SELECT id FROM viewers WHERE variant_id = ?)", (variant_id,))
 
 
 def hide_batch(store: Store, table: str, file_id: int, limit: int) -> int:
@@ -50,14 +40,6 @@ def delete_batch(store: Store, table: str, file_id: int, limit: int) -> int:
     return store.execute(
         f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE file_id = ? LIMIT {limit})",  # noqa: S608 - as above
         (file_id,),
-    )
-
-
-def delete_delivery_batch(store: Store, webhook_id: int, limit: int) -> int:
-    """Delete deliveries of a webhook; return how many."""
-    return store.execute(
-        f"DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE webhook_id = ? LIMIT {limit})",  # noqa: S608 - a number
-        (webhook_id,),
     )
 
 

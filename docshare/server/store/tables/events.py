@@ -1,11 +1,38 @@
-"""The activity record and the polled streams: their statements. The models are in ``feed``."""
+"""The record of all events, and the statements that read the three streams. Their models are in ``feed``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from peewee import SQL, ForeignKeyField, IntegerField, TextField
+
 from docshare.contract.streams import STREAMS
 from docshare.server.store.database import Store
+from docshare.server.store.tables.base import Row, SequenceField
+from docshare.server.store.tables.files import File
+from docshare.server.store.tables.sharing import Variant
+
+
+class ActivityRow(Row):
+    id = SequenceField()
+    owner_id = IntegerField()
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    hidden = IntegerField(default=0)
+    variant = ForeignKeyField(Variant, null=True, on_delete="SET NULL", index=False)
+    event = TextField()
+    happened_at = IntegerField()
+    data = TextField()  # JSON: the data of the event as sent; redaction rewrites it
+
+    class Meta:
+        table_name = "activity_rows"
+        indexes = (
+            SQL("CREATE INDEX activity_rows_file ON activity_rows(file_id, hidden, id)"),
+            SQL("CREATE INDEX activity_rows_kind ON activity_rows(owner_id, event, id) WHERE hidden = 0"),
+            SQL("CREATE INDEX activity_rows_old ON activity_rows(happened_at)"),
+            SQL("CREATE INDEX activity_rows_owner ON activity_rows(owner_id, id) WHERE hidden = 0"),
+            SQL("CREATE INDEX activity_rows_variant ON activity_rows(variant_id) WHERE variant_id IS NOT NULL"),
+        )
+
 
 FeedRow = tuple[Any, ...]
 """``id, file uuid, file name, read_at`` and then the stream's own columns, see ``_OWN_COLUMNS``."""
@@ -94,6 +121,13 @@ def list_events(
     sql = _build_select(condition + _kind_condition(shown, withheld), newest=since == 0)
     found = store.fetch_all(sql, (owner_id, *key, *(shown or withheld), since, retained_from, limit))
     return [ActivityEvent._make(row) for row in found]
+
+
+def erase_variant_label(store: Store, variant_id: int) -> None:
+    """Erase the label of a variant from the record of events."""
+    store.execute(
+        "UPDATE activity_rows SET data = JSON_REMOVE(data, '$.variantLabel') WHERE variant_id = ?", (variant_id,)
+    )
 
 
 def delete_expired(store: Store, happened_by: int, limit: int) -> int:

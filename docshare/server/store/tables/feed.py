@@ -1,4 +1,4 @@
-"""The three streams of the event feed and the record of all events; a row is appended once its event is complete."""
+"""The three streams of the event feed; a row is appended once its event is complete."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,6 @@ from peewee import SQL, ForeignKeyField, IntegerField, TextField
 from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row, SequenceField
 from docshare.server.store.tables.files import File
-from docshare.server.store.tables.sharing import Variant
 
 
 class ViewRow(Row):
@@ -60,27 +59,6 @@ class GateRow(Row):
         )
 
 
-class ActivityRow(Row):
-    id = SequenceField()
-    owner_id = IntegerField()
-    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
-    hidden = IntegerField(default=0)
-    variant = ForeignKeyField(Variant, null=True, on_delete="SET NULL", index=False)
-    event = TextField()
-    happened_at = IntegerField()
-    data = TextField()  # JSON: the data of the event as sent; redaction rewrites it
-
-    class Meta:
-        table_name = "activity_rows"
-        indexes = (
-            SQL("CREATE INDEX activity_rows_file ON activity_rows(file_id, hidden, id)"),
-            SQL("CREATE INDEX activity_rows_kind ON activity_rows(owner_id, event, id) WHERE hidden = 0"),
-            SQL("CREATE INDEX activity_rows_old ON activity_rows(happened_at)"),
-            SQL("CREATE INDEX activity_rows_owner ON activity_rows(owner_id, id) WHERE hidden = 0"),
-            SQL("CREATE INDEX activity_rows_variant ON activity_rows(variant_id) WHERE variant_id IS NOT NULL"),
-        )
-
-
 # A file without an owner has no feed, so nothing is appended for it.
 _APPEND_DOWNLOAD = (
     "INSERT INTO download_rows (owner_id, file_id, hidden, read_at, country) "
@@ -102,13 +80,6 @@ def append_download(store: Store, file_id: int, country: str | None, now: int) -
 def append_gate_response(store: Store, file_id: int, fields: str, now: int) -> None:
     """Append a gate response to the stream of the file's owner. ``fields`` is JSON."""
     store.execute(_APPEND_GATE_RESPONSE, (now, fields, file_id))
-
-
-def erase_variant_label(store: Store, variant_id: int) -> None:
-    """Erase the label of a variant from the record of events."""
-    store.execute(
-        "UPDATE activity_rows SET data = JSON_REMOVE(data, '$.variantLabel') WHERE variant_id = ?", (variant_id,)
-    )
 
 
 class Contact(NamedTuple):

@@ -1,9 +1,78 @@
-"""Read and store feedback of readers on a document: notes, marks, annotations and receipts."""
+"""Feedback of readers on a document: notes, marks, annotations and receipts."""
 
 from typing import Any, NamedTuple
 
+from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
+
 from docshare.server.store.database import Store
-from docshare.server.store.tables.readers import Annotation, Mark, Note, Receipt
+from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.files import File
+from docshare.server.store.tables.readers import Viewer
+
+
+class Note(Row):
+    uuid = TextField(unique=True)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    page = IntegerField(null=True)  # None: it refers to the whole document
+    author = TextField()
+    body = TextField()
+    public = IntegerField()
+    viewer = ForeignKeyField(Viewer, null=True, on_delete="SET NULL", index=False)
+    created_at = IntegerField()
+
+    class Meta:
+        table_name = "notes"
+        indexes = (
+            SQL("CREATE INDEX notes_file ON notes(file_id, id)"),
+            SQL("CREATE INDEX notes_viewer ON notes(viewer_id) WHERE viewer_id IS NOT NULL"),
+        )
+
+
+class Mark(Row):
+    viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)
+    page = IntegerField()
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    content_version = IntegerField()
+    mark = TextField()
+    marked_at = IntegerField()
+
+    class Meta:
+        table_name = "marks"
+        primary_key = CompositeKey("viewer", "page")
+        without_rowid = True
+        indexes = (SQL("CREATE INDEX marks_file ON marks(file_id, page)"),)
+
+
+class Annotation(Row):
+    uuid = TextField(unique=True)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)
+    content_version = IntegerField()
+    page = IntegerField()
+    rect = TextField()  # JSON: x, y, width, height as fractions of the page
+    note = TextField()
+    created_at = IntegerField()
+
+    class Meta:
+        table_name = "annotations"
+        indexes = (
+            SQL("CREATE INDEX annotations_file ON annotations(file_id, page, id)"),
+            SQL("CREATE INDEX annotations_viewer ON annotations(viewer_id)"),
+        )
+
+
+class Receipt(Row):
+    viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    content_version = IntegerField()
+    name = TextField()
+    confirmed_at = IntegerField()
+
+    class Meta:
+        table_name = "receipts"
+        primary_key = CompositeKey("viewer", "content_version")
+        without_rowid = True
+        indexes = (SQL("CREATE INDEX receipts_file ON receipts(file_id)"),)
 
 
 class NoteRow(NamedTuple):
@@ -225,3 +294,22 @@ def list_receipts(store: Store, file_id: int) -> list[ReceiptRow]:
         ReceiptRow._make(found)
         for found in store.fetch_all(f"{_SELECT_RECEIPTS} WHERE r.file_id = ? {order}", (file_id,))
     ]
+
+
+_COUNT_FEEDBACK = "SELECT COUNT(*) FILTER (WHERE viewer_id = ?), COUNT(*) FROM {} WHERE file_id = ?"
+_DELETE_FEEDBACK = {
+    "notes": "DELETE FROM notes WHERE uuid = ? AND viewer_id = ?",
+    "annotations": "DELETE FROM annotations WHERE uuid = ? AND viewer_id = ?",
+}
+
+
+def count_feedback(store: Store, table: str, viewer_id: int, file_id: int) -> tuple[int, int]:
+    """Return how many rows of ``table`` belong to a viewer, and how many to the file."""
+    ((own, of_file),) = store.fetch_all(_COUNT_FEEDBACK.format(table), (viewer_id, file_id))
+    return own, of_file
+
+
+def delete_feedback(store: Store, table: str, uuid: str, viewer_id: int) -> bool:
+    """Delete a row of ``table`` (``notes`` or ``annotations``) that a viewer left. Return False without
+    one."""
+    return store.execute(_DELETE_FEEDBACK[table], (uuid, viewer_id)) > 0

@@ -1,10 +1,12 @@
 """Files and the revisions of their content."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.dialect import Statement
 from docshare.server.store.tables.accounts import Account
 from docshare.server.store.tables.base import Row, SequenceField
@@ -65,6 +67,48 @@ class Revision(Row):
         indexes = ((("file", "content_version"), True),)
 
 
+_REPLACE_CONTENT = (
+    "UPDATE files SET original_name = ?, size = ?, total_pages = ?, page_sizes = ?, sha256 = ?, blob = ?, "
+    "content_version = ?, updated_at = ?, burned_at = NULL, destroyed_at = NULL, views_consumed = ? WHERE id = ?"
+)
+_ADD_REVISION = (
+    "INSERT INTO revisions (file_id, content_version, original_name, size, total_pages, sha256, created_at) "
+    "SELECT id, content_version, original_name, size, total_pages, sha256, updated_at FROM files WHERE id = ?"
+)
+
+
+def insert(store: Store, columns: Mapping[str, Any]) -> File:
+    """Insert a file with its first revision and return it."""
+    row = File(**columns)
+    row.id = File.insert(**columns).execute(store.engine)
+    Revision.insert(
+        file=row.id,
+        content_version=row.content_version,
+        original_name=row.original_name,
+        size=row.size,
+        total_pages=row.total_pages,
+        sha256=row.sha256,
+        created_at=row.created_at,
+    ).execute(store.engine)
+    return row
+
+
+def replace_content(
+    store: Store, file_id: int, content: tuple[str, int, int, str, str, str], version: int, consumed: int, now: int
+) -> None:
+    """Replace the content of a file, which is no longer burned, and append the revision.
+
+    Parameters: ``content`` name, size, pages, page sizes, SHA-256 and blob; ``consumed`` views of the view limit.
+    """
+    store.execute(_REPLACE_CONTENT, (*content, version, now, consumed, file_id))
+    store.execute(_ADD_REVISION, (file_id,))
+
+
+def mark_destroyed(store: Store, file_id: int, now: int) -> None:
+    """Store when the bytes of a burned file were deleted."""
+    store.execute("UPDATE files SET destroyed_at = ? WHERE id = ?", (now, file_id))
+
+
 _SELECT_OWNED_BY_ANYBODY = (
     "SELECT id FROM files WHERE (uuid = ? OR short_id = ?) AND trashed_at IS NULL AND owner_id IS NOT NULL"
 )
@@ -72,12 +116,6 @@ _STORE_WARNING = (
     "UPDATE files SET download_warning = ? WHERE id = ? AND content_version = ? AND settings = ? "
     "AND download_warning IS DISTINCT FROM ?"
 )
-
-
-def find_page_sizes(store: Store, file_id: int) -> str | None:
-    """Return the page sizes of a file, JSON as stored, or None if the file was deleted."""
-    found = store.fetch_one("SELECT page_sizes FROM files WHERE id = ?", (file_id,))
-    return str(found[0]) if found else None
 
 
 def recall_password_hash(store: Store, file_id: int) -> str | None:
@@ -112,28 +150,9 @@ def store_warning(store: Store, file_id: int, reason: str | None, *, content_ver
     store.execute(_STORE_WARNING, (reason, file_id, content_version, settings, reason))
 
 
-def sum_stored_bytes(store: Store, owner_id: int) -> int:
-    """Return the size of all files of an account, without those in the trash and those whose bytes were deleted."""
-    ((total,),) = store.fetch_all(
-        "SELECT COALESCE(SUM(size), 0) FROM files WHERE owner_id = ? AND trashed_at IS NULL AND destroyed_at IS NULL",
-        (owner_id,),
-    )
-    return int(total)
-
-
 def mark_all_for_purge(store: Store, owner_id: int, now: int) -> None:
     """Move all files of an account to the trash, due for deletion now."""
     File.update(trashed_at=now, purge_at=now).where(File.owner == owner_id).execute(store.engine)
-
-
-def list_ids_of_owner(store: Store, owner_id: int) -> list[int]:
-    """Return the ids of all files of an account, including those in the trash."""
-    return [file_id for (file_id,) in store.fetch_all("SELECT id FROM files WHERE owner_id = ?", (owner_id,))]
-
-
-def has_any(store: Store, owner_id: int) -> bool:
-    """Return whether an account has a file, including those in the trash."""
-    return store.fetch_one("SELECT 1 FROM files WHERE owner_id = ? LIMIT 1", (owner_id,)) is not None
 
 
 class NotifiedOwner(NamedTuple):
@@ -219,11 +238,6 @@ _SELECT_OWNER_AND_TRASH = {
     column: f"SELECT id, owner_id, trashed_at, purge_at FROM files WHERE {column} = ?"  # noqa: S608 - two columns
     for column in ("uuid", "short_id")
 }
-_SELECT_PAGES = {
-    column: f"SELECT id, total_pages FROM files WHERE {column} = ? AND trashed_at IS NULL"  # noqa: S608 - two columns
-    for column in ("uuid", "short_id")
-}
-_COUNT_UP_TO = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?) found"
 _LIST_FROZEN = (
     "SELECT files.uuid, files.short_id, files.original_name, files.frozen_at, accounts.email FROM files "
     "LEFT JOIN accounts ON accounts.id = files.owner_id WHERE files.frozen_at IS NOT NULL "
@@ -236,25 +250,6 @@ def find_owner_and_trash(store: Store, column: str, key: str) -> tuple[Any, ...]
     """Return ``(id, owner_id, trashed_at, purge_at)`` of the file whose ``column`` (``uuid`` or ``short_id``) is
     ``key``, or None."""
     return store.fetch_one(_SELECT_OWNER_AND_TRASH[column], (key,))
-
-
-def find_page_count(store: Store, column: str, key: str) -> tuple[int, int] | None:
-    """Return the id and the number of pages of the active file whose ``column`` (``uuid`` or ``short_id``) is ``key``,
-    or None."""
-    found = store.fetch_one(_SELECT_PAGES[column], (key,))
-    return (found[0], found[1]) if found else None
-
-
-def recall_count(store: Store, owner_id: int) -> int:
-    """Return how many active files an account has."""
-    found = store.fetch_cached("SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL", (owner_id,))
-    return int(found[0]) if found else 0
-
-
-def count_up_to(store: Store, owner_id: int, limit: int) -> int:
-    """Return how many active files an account has, without counting further than ``limit``."""
-    found = store.fetch_one(_COUNT_UP_TO, (owner_id, limit))
-    return int(found[0]) if found else 0
 
 
 def has_slug(store: Store, slug: str) -> bool:
@@ -348,43 +343,9 @@ def delete(store: Store, file_id: int) -> None:
     store.execute("DELETE FROM files WHERE id = ?", (file_id,))
 
 
-_SELECT_NEWEST = """
-SELECT uuid, original_name FROM files WHERE owner_id = ? AND trashed_at IS NULL
-    AND (CAST(? AS BIGINT) IS NULL OR id = ?)
-ORDER BY id DESC LIMIT 1
-"""
-
-
-def find_newest_name(store: Store, owner_id: int | None, file_id: int | None) -> tuple[str, str] | None:
-    """Return the UUID and the name of the owner's newest active file, or of the file ``file_id`` if it is given."""
-    found = store.fetch_one(_SELECT_NEWEST, (owner_id, file_id, file_id))
-    return (found[0], found[1]) if found else None
-
-
-_IS_CURRENT_VERSION = "SELECT 1 FROM files WHERE uuid = ? AND content_version = ? AND trashed_at IS NULL"
-_SELECT_REVISION_PAGES = "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?"
-
-
-def is_current_version(store: Store, uuid: str, content_version: int) -> bool:
-    """Return whether an active file has that content version."""
-    return store.fetch_one(_IS_CURRENT_VERSION, (uuid, content_version)) is not None
-
-
-def find_revision_pages(store: Store, file_id: int, content_version: int) -> int | None:
-    """Return the number of pages of a revision, or None if it does not exist."""
-    found = store.fetch_one(_SELECT_REVISION_PAGES, (file_id, content_version))
-    return int(found[0]) if found else None
-
-
 def increment_view_count(store: Store, file_id: int) -> None:
     """Count one view."""
     store.execute("UPDATE files SET view_count = view_count + 1 WHERE id = ?", (file_id,))
-
-
-_FIND_ACTIVE = {
-    column: f"SELECT id FROM files WHERE owner_id = ? AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - two words
-    for column in ("uuid", "short_id")
-}
 
 
 def find_name(store: Store, file_id: int) -> tuple[str, str] | None:
@@ -393,7 +354,43 @@ def find_name(store: Store, file_id: int) -> tuple[str, str] | None:
     return (found[0], found[1]) if found else None
 
 
-def find_active_id(store: Store, owner_id: int, column: str, key: str) -> int | None:
-    """Return the id of an owner's active file whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
-    found = store.fetch_one(_FIND_ACTIVE[column], (owner_id, key))
-    return int(found[0]) if found else None
+def decrement_view_count(store: Store, file_id: int) -> None:
+    """Take back one view."""
+    store.execute("UPDATE files SET view_count = view_count - 1 WHERE id = ?", (file_id,))
+
+
+def replace_blob(store: Store, file_id: int, blob: str, old: str) -> bool:
+    """Let a file refer to ``blob``, a copy of ``old``; return False if it does not refer to ``old`` any more."""
+    return store.execute("UPDATE files SET blob = ? WHERE id = ? AND blob = ?", (blob, file_id, old)) > 0
+
+
+def freeze_by_uuid(database: DatabaseFile, uuid: str, now: int) -> bool:
+    """Freeze a file; return False if it is frozen already."""
+    statement = "UPDATE files SET frozen_at = ?, updated_at = ? WHERE uuid = ? AND frozen_at IS NULL"
+    return database.execute(statement, (now, now, uuid)) > 0
+
+
+def list_with_invalid_settings(database: DatabaseFile) -> list[str]:
+    """Return the UUIDs of the files whose settings are not JSON."""
+    return [uuid for (uuid,) in database.fetch_all("SELECT uuid FROM files WHERE NOT json_valid(settings)")]
+
+
+def list_without_purge_date(database: DatabaseFile) -> list[str]:
+    """Return the UUIDs of the files in the trash that would stay there for good."""
+    statement = "SELECT uuid FROM files WHERE trashed_at IS NOT NULL AND purge_at IS NULL"
+    return [uuid for (uuid,) in database.fetch_all(statement)]
+
+
+def list_over_view_limit(database: DatabaseFile) -> list[str]:
+    """Return the UUIDs of the files with more views than their limit allows."""
+    statement = "SELECT uuid FROM files WHERE view_limit IS NOT NULL AND views_consumed > view_limit"
+    return [uuid for (uuid,) in database.fetch_all(statement)]
+
+
+def list_without_revision(database: DatabaseFile) -> list[str]:
+    """Return the UUIDs of the files whose version is not that of their newest revision."""
+    statement = (
+        "SELECT uuid FROM files WHERE content_version <> "
+        "(SELECT COALESCE(MAX(content_version), 0) FROM revisions WHERE file_id = files.id)"
+    )
+    return [uuid for (uuid,) in database.fetch_all(statement)]

@@ -1,9 +1,28 @@
-"""Read and store the hotspots of a file."""
+"""The hotspots of a file."""
 
 from typing import NamedTuple
 
+from peewee import SQL, ForeignKeyField, IntegerField, TextField
+
 from docshare.server.store.database import Store
-from docshare.server.store.tables.sharing import Hotspot
+from docshare.server.store.tables.assets import Asset
+from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.files import File
+
+
+class Hotspot(Row):
+    uuid = TextField(unique=True)
+    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
+    page = IntegerField()
+    rect = TextField()  # JSON: x, y, width, height as fractions of the page
+    label = TextField()
+    url = TextField(null=True)
+    asset = ForeignKeyField(Asset, null=True, on_delete="SET NULL", index=False)
+    created_at = IntegerField()
+
+    class Meta:
+        table_name = "hotspots"
+        indexes = (SQL("CREATE INDEX hotspots_file ON hotspots(file_id, page)"),)
 
 
 class StoredHotspot(NamedTuple):
@@ -59,3 +78,33 @@ def insert(
 def delete(store: Store, uuid: str) -> None:
     """Delete a hotspot with its taps."""
     store.execute("DELETE FROM hotspots WHERE uuid = ?", (uuid,))
+
+
+class HotspotTaps(NamedTuple):
+    """The number of taps on a hotspot."""
+
+    uuid: str
+    page: int
+    label: str
+    taps: int
+
+
+_SELECT_TAPS = """
+SELECT h.uuid, h.page, h.label, (SELECT COUNT(*) FROM taps t WHERE t.hotspot_id = h.id
+    AND t.tapped_at >= ?2 AND t.tapped_at < ?3)
+FROM hotspots h JOIN files f ON f.id = h.file_id WHERE h.file_id = ?1 AND h.page <= f.total_pages ORDER BY h.page, h.id
+"""
+
+
+def count_taps(store: Store, file_id: int, between: tuple[int, int]) -> list[HotspotTaps]:
+    """Return the taps ``between`` two instants (ms) on every hotspot of a file's existing pages, by page."""
+    return [HotspotTaps._make(found) for found in store.fetch_all(_SELECT_TAPS, (file_id, *between))]
+
+
+_SELECT_OF_FILE = "SELECT id, page FROM hotspots WHERE file_id = ? AND uuid = ?"
+
+
+def find_of_file(store: Store, file_id: int, uuid: str) -> tuple[int, int] | None:
+    """Return the id and the page of a hotspot of a file, or None."""
+    found = store.fetch_one(_SELECT_OF_FILE, (file_id, uuid))
+    return (found[0], found[1]) if found else None

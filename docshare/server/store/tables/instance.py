@@ -11,6 +11,7 @@ from typing import NamedTuple
 from peewee import BlobField, TextField
 
 from docshare.server.store.database import Store
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.tables.base import Row
 
 FOLDER_SECRET = "blobs-directory"  # noqa: S105 - a name
@@ -26,7 +27,7 @@ class InstanceSecret(Row):
         without_rowid = True
 
 
-def find_secret(store: Store, name: str) -> bytes | None:
+def find_secret(store: Store | DatabaseFile, name: str) -> bytes | None:
     """Return the secret ``name``, or None."""
     found = store.fetch_one("SELECT value FROM instance_secrets WHERE name = ?", (name,))
     return bytes(found[0]) if found else None
@@ -107,12 +108,6 @@ def count_encrypted(store: Store) -> tuple[int, int]:
     ((total,),) = store.fetch_all(_COUNT_STORED)
     ((unencrypted,),) = store.fetch_all(f"SELECT COUNT(*) FROM ({_UNENCRYPTED}) AS found")  # noqa: S608 - no values
     return total - unencrypted, total
-
-
-def replace_blob(store: Store, old: UnencryptedBlob, blob: str) -> bool:
-    """Let the row of ``old`` refer to its encrypted copy ``blob``; return False if the row changed meanwhile."""
-    statement = f"UPDATE {old.kind} SET blob = ? WHERE id = ? AND blob = ?"  # noqa: S608 - one of two names
-    return store.execute(statement, (blob, old.id, old.blob)) > 0
 
 
 def has_data_keys(store: Store) -> bool:

@@ -184,3 +184,62 @@ def measure_usage(store: Store) -> dict[int, tuple[int, int, int]]:
         "WHERE owner_id IS NOT NULL AND trashed_at IS NULL AND destroyed_at IS NULL GROUP BY owner_id"
     )
     return {int(owner): (int(files), int(size), int(sessions)) for owner, files, size, sessions in rows}
+
+
+def sum_stored_bytes(store: Store, owner_id: int) -> int:
+    """Return the size of all files of an account, without those in the trash and those whose bytes were deleted."""
+    ((total,),) = store.fetch_all(
+        "SELECT COALESCE(SUM(size), 0) FROM files WHERE owner_id = ? AND trashed_at IS NULL AND destroyed_at IS NULL",
+        (owner_id,),
+    )
+    return int(total)
+
+
+def list_ids_of_owner(store: Store, owner_id: int) -> list[int]:
+    """Return the ids of all files of an account, including those in the trash."""
+    return [file_id for (file_id,) in store.fetch_all("SELECT id FROM files WHERE owner_id = ?", (owner_id,))]
+
+
+def has_any(store: Store, owner_id: int) -> bool:
+    """Return whether an account has a file, including those in the trash."""
+    return store.fetch_one("SELECT 1 FROM files WHERE owner_id = ? LIMIT 1", (owner_id,)) is not None
+
+
+_COUNT_UP_TO = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?) found"
+
+
+def recall_count(store: Store, owner_id: int) -> int:
+    """Return how many active files an account has."""
+    found = store.fetch_cached("SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL", (owner_id,))
+    return int(found[0]) if found else 0
+
+
+def count_up_to(store: Store, owner_id: int, limit: int) -> int:
+    """Return how many active files an account has, without counting further than ``limit``."""
+    found = store.fetch_one(_COUNT_UP_TO, (owner_id, limit))
+    return int(found[0]) if found else 0
+
+
+_SELECT_NEWEST = """
+SELECT uuid, original_name FROM files WHERE owner_id = ? AND trashed_at IS NULL
+    AND (CAST(? AS BIGINT) IS NULL OR id = ?)
+ORDER BY id DESC LIMIT 1
+"""
+
+
+def find_newest_name(store: Store, owner_id: int | None, file_id: int | None) -> tuple[str, str] | None:
+    """Return the UUID and the name of the owner's newest active file, or of the file ``file_id`` if it is given."""
+    found = store.fetch_one(_SELECT_NEWEST, (owner_id, file_id, file_id))
+    return (found[0], found[1]) if found else None
+
+
+_FIND_ACTIVE = {
+    column: f"SELECT id FROM files WHERE owner_id = ? AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - two words
+    for column in ("uuid", "short_id")
+}
+
+
+def find_active_id(store: Store, owner_id: int, column: str, key: str) -> int | None:
+    """Return the id of an owner's active file whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
+    found = store.fetch_one(_FIND_ACTIVE[column], (owner_id, key))
+    return int(found[0]) if found else None

@@ -5,8 +5,9 @@ from typing import NamedTuple
 from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.tables.accounts import Account
-from docshare.server.store.tables.base import Row, SequenceField
+from docshare.server.store.tables.base import QueueState, Row, SequenceField
 from docshare.server.store.tables.files import File
 
 
@@ -78,6 +79,11 @@ _INSERT = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _SELECT_GATHERING = "SELECT id, created_at FROM mails WHERE file_id = ? AND recipient = ? AND gathers_until > ?"
+_SELECT_QUEUE = "SELECT COUNT(*), MIN(created_at), MIN(next_at) FROM mails WHERE next_at IS NOT NULL"
+_CANCEL_PENDING = (
+    "UPDATE mails SET next_at = NULL, gathers_until = NULL, failed_at = ?, error = 'held back by a restore' "
+    "WHERE next_at IS NOT NULL"
+)
 _IS_MUTED = (
     "SELECT 1 FROM muted_notices WHERE account_id = ? AND notice = ? "
     "UNION ALL SELECT 1 FROM accounts WHERE id = ? AND disabled_at IS NOT NULL"
@@ -174,6 +180,29 @@ def find(store: Store, uuid: str, created_after: int) -> MailRow | None:
 def delete_pending(store: Store, account_id: int, notice: str) -> None:
     """Delete the pending notices of one kind to an account."""
     store.execute("DELETE FROM mails WHERE account_id = ? AND notice = ? AND next_at IS NOT NULL", (account_id, notice))
+
+
+def get_queue(store: Store) -> QueueState:
+    """Return the state of the outbox, read from the index of pending mails."""
+    return QueueState._make(store.fetch_all(_SELECT_QUEUE)[0])
+
+
+def count_late(store: Store | DatabaseFile, due_before: int) -> int:
+    """Return how many mails were due by ``due_before`` (ms) and are still pending."""
+    ((count,),) = store.fetch_all("SELECT COUNT(*) FROM mails WHERE next_at <= ?", (due_before,))
+    return int(count)
+
+
+def count_failed(store: Store | DatabaseFile, failed_after: int) -> int:
+    """Return how many mails failed for good after ``failed_after`` (ms)."""
+    ((count,),) = store.fetch_all("SELECT COUNT(*) FROM mails WHERE failed_at > ?", (failed_after,))
+    return int(count)
+
+
+def cancel_pending(database: DatabaseFile, now: int) -> None:
+    """Store for all pending mails that a restore held them back. Works at every step of the schema."""
+    if database.has_table("mails"):
+        database.execute(_CANCEL_PENDING, (now,))
 
 
 def is_muted(store: Store, account_id: int, notice: str) -> bool:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.tables.accounts import Account, AccountRow
 from docshare.server.store.tables.base import Row, SequenceField
 
@@ -297,3 +298,10 @@ def delete_expired(store: Store, now: int, grants_ended_by: int) -> int:
             (grants_ended_by,),
         )
     )
+
+
+def delete_all_tokens(database: DatabaseFile) -> None:
+    """Delete all tokens and codes of apps; their grants stay. Works at every step of the schema."""
+    if database.has_table("oauth_tokens"):
+        database.execute("DELETE FROM oauth_tokens")
+        database.execute("DELETE FROM oauth_codes")

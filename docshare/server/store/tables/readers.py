@@ -1,4 +1,4 @@
-"""Viewers, their grants and their feedback, and the salts of readers' names."""
+"""Viewers, their grants and their taps, and the salts of readers' names."""
 
 import json
 from typing import NamedTuple
@@ -8,7 +8,8 @@ from peewee import SQL, BlobField, CompositeKey, ForeignKeyField, IntegerField, 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.files import File
-from docshare.server.store.tables.sharing import Hotspot, Invite, Variant
+from docshare.server.store.tables.hotspots import Hotspot
+from docshare.server.store.tables.sharing import Invite, Variant
 
 
 class Viewer(Row):
@@ -53,71 +54,6 @@ class Grant(Row):
         without_rowid = True
 
 
-class Note(Row):
-    uuid = TextField(unique=True)
-    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
-    page = IntegerField(null=True)  # None: it refers to the whole document
-    author = TextField()
-    body = TextField()
-    public = IntegerField()
-    viewer = ForeignKeyField(Viewer, null=True, on_delete="SET NULL", index=False)
-    created_at = IntegerField()
-
-    class Meta:
-        table_name = "notes"
-        indexes = (
-            SQL("CREATE INDEX notes_file ON notes(file_id, id)"),
-            SQL("CREATE INDEX notes_viewer ON notes(viewer_id) WHERE viewer_id IS NOT NULL"),
-        )
-
-
-class Mark(Row):
-    viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)
-    page = IntegerField()
-    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
-    content_version = IntegerField()
-    mark = TextField()
-    marked_at = IntegerField()
-
-    class Meta:
-        table_name = "marks"
-        primary_key = CompositeKey("viewer", "page")
-        without_rowid = True
-        indexes = (SQL("CREATE INDEX marks_file ON marks(file_id, page)"),)
-
-
-class Annotation(Row):
-    uuid = TextField(unique=True)
-    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
-    viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)
-    content_version = IntegerField()
-    page = IntegerField()
-    rect = TextField()  # JSON: x, y, width, height as fractions of the page
-    note = TextField()
-    created_at = IntegerField()
-
-    class Meta:
-        table_name = "annotations"
-        indexes = (
-            SQL("CREATE INDEX annotations_file ON annotations(file_id, page, id)"),
-            SQL("CREATE INDEX annotations_viewer ON annotations(viewer_id)"),
-        )
-
-
-class Receipt(Row):
-    viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)
-    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
-    content_version = IntegerField()
-    name = TextField()
-    confirmed_at = IntegerField()
-
-    class Meta:
-        table_name = "receipts"
-        primary_key = CompositeKey("viewer", "content_version")
-        without_rowid = True
-        indexes = (SQL("CREATE INDEX receipts_file ON receipts(file_id)"),)
-
-
 class Tap(Row):
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     hotspot = ForeignKeyField(Hotspot, null=True, on_delete="CASCADE", index=False)  # None: the call to action
@@ -158,6 +94,16 @@ def replace_grant(store: Store, viewer_id: int, kind: str, content_version: int,
     store.execute(_REPLACE_GRANT, (viewer_id, kind, content_version, seal, now))
 
 
+def delete_grants_of_file(store: Store, file_id: int) -> None:
+    """Delete the grants of all viewers of a file."""
+    store.execute("DELETE FROM grants WHERE viewer_id IN (SELECT id FROM viewers WHERE file_id = ?)", (file_id,))
+
+
+def delete_grants_of_variant(store: Store, variant_id: int) -> None:
+    """Delete the grants of all viewers of a variant."""
+    store.execute("DELETE FROM grants WHERE viewer_id IN (SELECT id FROM viewers WHERE variant_id = ?)", (variant_id,))
+
+
 def set_viewer_email(store: Store, viewer_id: int, email: str | None) -> None:
     """Store the email that a viewer gave."""
     Viewer.update(email=email).where(Viewer.id == viewer_id).execute(store.engine)
@@ -186,8 +132,6 @@ _INSERT_VIEWER = (
 _COUNT_CTA_TAPS = (
     "SELECT COUNT(*) FROM taps WHERE file_id = ? AND hotspot_id IS NULL AND tapped_at >= ? AND tapped_at < ?"
 )
-_COUNT_FEEDBACK = "SELECT COUNT(*) FILTER (WHERE viewer_id = ?), COUNT(*) FROM {} WHERE file_id = ?"
-_DELETE_FEEDBACK = "DELETE FROM {} WHERE uuid = ? AND viewer_id = ?"
 _MARK_PROOFED = "UPDATE viewers SET proofed_at = ? WHERE id = ? AND proofed_at IS NULL"
 _INSERT_TAP = "INSERT INTO taps (file_id, hotspot_id, tapped_at) VALUES (?, ?, ?)"
 
@@ -218,17 +162,6 @@ def insert_viewer(
 def mark_proofed(store: Store, viewer_id: int, now: int) -> bool:
     """Store when a viewer left their first mark or annotation. Return False if that is stored already."""
     return store.execute(_MARK_PROOFED, (now, viewer_id)) > 0
-
-
-def count_feedback(store: Store, table: str, viewer_id: int, file_id: int) -> tuple[int, int]:
-    """Return how many rows of ``table`` belong to a viewer, and how many to the file."""
-    ((own, of_file),) = store.fetch_all(_COUNT_FEEDBACK.format(table), (viewer_id, file_id))
-    return own, of_file
-
-
-def delete_feedback(store: Store, table: str, uuid: str, viewer_id: int) -> bool:
-    """Delete a row of ``table`` that a viewer left. Return False if it does not exist."""
-    return store.execute(_DELETE_FEEDBACK.format(table), (uuid, viewer_id)) > 0
 
 
 def insert_tap(store: Store, file_id: int, hotspot_id: int | None, now: int) -> None:

@@ -83,6 +83,7 @@ _JOIN_SOURCES = (
 _FROM_COUNTED = (
     f"FROM session_rows r FIRST JOIN view_sessions s ON s.id = r.session_id {_JOIN_SOURCES} WHERE r.file_id = ?"
 )
+_COUNT_ACTIVE = "SELECT COUNT(*) FROM view_sessions WHERE ended_at IS NULL AND heard_at > ?"
 _ORDER_NEWEST = "ORDER BY r.started_at DESC, r.id DESC LIMIT ?"
 _NEWEST = f"SELECT {_ROW} {_FROM_COUNTED} {_ORDER_NEWEST}"
 _LAST_OF_EACH = f"""
@@ -204,6 +205,12 @@ def list_account_newest(store: Store, owner_id: int, between: tuple[int, int], l
         AccountSession(uuid, name, version, pages, label, SessionSummary._make(row))
         for uuid, name, version, pages, label, *row in found
     ]
+
+
+def count_active(store: Store, heard_after: int) -> int:
+    """Return how many view sessions are open and had a beacon after ``heard_after`` (ms)."""
+    ((count,),) = store.fetch_all(_COUNT_ACTIVE, (heard_after,))
+    return int(count)
 
 
 def map_last_readings(store: Store, file_ids: str) -> dict[int, LastReading]:

@@ -1,10 +1,11 @@
-"""Variants and invites of a link, assets of a file, its hotspots, and the tokens of files without an owner."""
+"""Variants and invites of a link, reserved short ids, and the tokens of files without an owner."""
 
 from typing import Any, NamedTuple
 
 from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.tables.base import NocaseField, Row, SequenceField
 from docshare.server.store.tables.files import File
 
@@ -47,35 +48,6 @@ class Invite(Row):
     class Meta:
         table_name = "invites"
         indexes = (SQL("CREATE UNIQUE INDEX invites_address ON invites (file_id, NOCASE(email))"),)
-
-
-class Asset(Row):
-    uuid = TextField(unique=True)
-    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
-    kind = TextField()
-    mime_type = TextField()
-    size = IntegerField()
-    blob = TextField()
-    created_at = IntegerField()
-
-    class Meta:
-        table_name = "assets"
-        indexes = (SQL("CREATE INDEX assets_file ON assets(file_id, id)"),)
-
-
-class Hotspot(Row):
-    uuid = TextField(unique=True)
-    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
-    page = IntegerField()
-    rect = TextField()  # JSON: x, y, width, height as fractions of the page
-    label = TextField()
-    url = TextField(null=True)
-    asset = ForeignKeyField(Asset, null=True, on_delete="SET NULL", index=False)
-    created_at = IntegerField()
-
-    class Meta:
-        table_name = "hotspots"
-        indexes = (SQL("CREATE INDEX hotspots_file ON hotspots(file_id, page)"),)
 
 
 class FileToken(Row):
@@ -208,6 +180,11 @@ def store_variant_warning(
     store.execute(_STORE_VARIANT_WARNING, (reason, variant_id, *tried))
 
 
+def list_with_invalid_overrides(database: DatabaseFile) -> list[str]:
+    """Return the UUIDs of the variants whose overrides are not JSON."""
+    return [uuid for (uuid,) in database.fetch_all("SELECT uuid FROM variants WHERE NOT json_valid(overrides)")]
+
+
 def list_invites(store: Store, file_id: int) -> list[InviteRow]:
     """Return the invites of a file, newest first."""
     return [InviteRow._make(found) for found in store.fetch_all(f"{_SELECT_INVITE} ORDER BY id DESC", (file_id,))]
@@ -241,6 +218,11 @@ def insert_invite(store: Store, file_id: int, row: InviteRow) -> None:
 def mark_invite_viewed(store: Store, invite_id: int, now: int) -> bool:
     """Store when the invitee was first counted as a reader; return False if that is stored already."""
     return store.execute("UPDATE invites SET viewed_at = ? WHERE id = ? AND viewed_at IS NULL", (now, invite_id)) > 0
+
+
+def unmark_invite_viewed(store: Store, invite_id: int, viewed_at: int) -> None:
+    """Erase when the invitee was first counted as a reader, if that was at ``viewed_at`` (ms)."""
+    store.execute("UPDATE invites SET viewed_at = NULL WHERE id = ? AND viewed_at = ?", (invite_id, viewed_at))
 
 
 def recall_manage_token(store: Store, digest: str) -> tuple[int | None, int] | None:
@@ -309,31 +291,11 @@ def delete_orphaned_tokens(store: Store, now: int) -> int:
     return store.execute("DELETE FROM file_tokens WHERE file_id IS NULL AND expires_at <= ?", (now,))
 
 
-class HotspotTaps(NamedTuple):
-    """The number of taps on a hotspot."""
-
-    uuid: str
-    page: int
-    label: str
-    taps: int
-
-
-_SELECT_HOTSPOT_TAPS = """
-SELECT h.uuid, h.page, h.label, (SELECT COUNT(*) FROM taps t WHERE t.hotspot_id = h.id
-    AND t.tapped_at >= ?2 AND t.tapped_at < ?3)
-FROM hotspots h JOIN files f ON f.id = h.file_id WHERE h.file_id = ?1 AND h.page <= f.total_pages ORDER BY h.page, h.id
-"""
 _SELECT_VARIANT_SESSIONS = """
 SELECT v.uuid, v.label, COALESCE(t.sessions, 0), COALESCE(t.time_ms, 0), v.revoked_at, v.redacted_at
 FROM variants v LEFT JOIN variant_tallies t ON t.variant_id = v.id WHERE v.file_id = ? ORDER BY v.id DESC
 """
 _IS_VARIANT_ACTIVE = "SELECT 1 FROM variants WHERE id = ? AND revoked_at IS NULL"
-_SELECT_HOTSPOT = "SELECT id, page FROM hotspots WHERE file_id = ? AND uuid = ?"
-
-
-def count_hotspot_taps(store: Store, file_id: int, between: tuple[int, int]) -> list[HotspotTaps]:
-    """Return the taps ``between`` two instants (ms) on every hotspot of a file's existing pages, by page."""
-    return [HotspotTaps._make(found) for found in store.fetch_all(_SELECT_HOTSPOT_TAPS, (file_id, *between))]
 
 
 def list_variant_sessions(store: Store, file_id: int) -> list[tuple[Any, ...]]:
@@ -344,12 +306,6 @@ def list_variant_sessions(store: Store, file_id: int) -> list[tuple[Any, ...]]:
 def is_variant_active(store: Store, variant_id: int) -> bool:
     """Return whether a variant exists and is not revoked."""
     return store.fetch_one(_IS_VARIANT_ACTIVE, (variant_id,)) is not None
-
-
-def find_hotspot(store: Store, file_id: int, uuid: str) -> tuple[int, int] | None:
-    """Return the id and the page of a hotspot of a file, or None."""
-    found = store.fetch_one(_SELECT_HOTSPOT, (file_id, uuid))
-    return (found[0], found[1]) if found else None
 
 
 _SELECT_ACTIVE_VARIANTS = "SELECT short_id FROM variants WHERE file_id = ? AND revoked_at IS NULL"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.tables.accounts import Account
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.oauth import OAuthClient
@@ -95,6 +96,13 @@ _INSERT_SESSION = (
     "SELECT ?, id, ?, ?, ? FROM accounts "
     "WHERE id = ? AND disabled_at IS NULL AND (CAST(? AS TEXT) IS NULL OR password_hash = ?)"
 )
+
+
+_DELETE_ALL = {
+    "login_links": "DELETE FROM login_links",
+    "web_sessions": "DELETE FROM web_sessions",
+    "device_codes": "DELETE FROM device_codes",
+}
 
 
 def insert_link(
@@ -249,3 +257,10 @@ def delete_device_login(store: Store, digest: str) -> bool:
 def delete_expired_device_logins(store: Store, expired_by: int) -> int:
     """Delete the logins that expired by ``expired_by`` (ms); return how many."""
     return int(DeviceCode.delete().where(DeviceCode.expires_at <= expired_by).execute(store.engine))
+
+
+def delete_all(database: DatabaseFile) -> None:
+    """Delete all links, sessions and device logins. Works at every step of the schema."""
+    for table, statement in _DELETE_ALL.items():
+        if database.has_table(table):
+            database.execute(statement)

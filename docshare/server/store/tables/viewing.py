@@ -381,13 +381,6 @@ def delete_session(store: Store, session_id: int) -> None:
     store.execute("DELETE FROM view_sessions WHERE id = ?", (session_id,))
 
 
-def take_view_back(store: Store, file_id: int, invite_id: int | None, counted_at: int) -> None:
-    """Undo what was stored at ``counted_at`` (ms), when a running session, deleted by now, was counted as a view."""
-    store.execute("UPDATE files SET view_count = view_count - 1 WHERE id = ?", (file_id,))
-    if invite_id is not None:
-        store.execute("UPDATE invites SET viewed_at = NULL WHERE id = ? AND viewed_at = ?", (invite_id, counted_at))
-
-
 def get_event_data(store: Store, session_id: int) -> tuple[str, int, int, int | None, str | None, str | None]:
     """Return the UUID, the pages, the time, and the id, the UUID and the label of the variant of a session."""
     ((uuid, seen, time_ms, variant_id, variant, label),) = store.fetch_all(_SELECT_EVENT_DATA, (session_id,))

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 from peewee import SQL, BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
+from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.tables.accounts import Account
 from docshare.server.store.tables.base import Row, SequenceField
 from docshare.server.store.tables.files import File
-from docshare.server.store.tables.sharing import Variant
 
 
 class Webhook(Row):
@@ -35,47 +35,6 @@ class Webhook(Row):
             SQL("CREATE INDEX webhooks_account ON webhooks(account_id, id)"),
             SQL("CREATE INDEX webhooks_file ON webhooks(file_id) WHERE file_id IS NOT NULL"),
         )
-
-
-class Delivery(Row):
-    id = SequenceField()
-    uuid = TextField(unique=True)
-    webhook = ForeignKeyField(Webhook, on_delete="CASCADE", index=False)
-    file = ForeignKeyField(File, on_delete="CASCADE", index=False)
-    variant = ForeignKeyField(Variant, null=True, on_delete="SET NULL", index=False)
-    event = TextField()
-    body = TextField()  # JSON, the envelope
-    created_at = IntegerField()
-    tries = IntegerField(default=0)  # attempts of this round
-    next_at = IntegerField(null=True)  # None: delivered or abandoned
-    claimed_at = IntegerField(null=True)
-    delivered_at = IntegerField(null=True)
-    abandoned_at = IntegerField(null=True)
-
-    class Meta:
-        table_name = "deliveries"
-        indexes = (
-            SQL("CREATE INDEX deliveries_claimed ON deliveries(claimed_at) WHERE claimed_at IS NOT NULL"),
-            SQL("CREATE INDEX deliveries_due ON deliveries(webhook_id, next_at) WHERE next_at IS NOT NULL"),
-            SQL("CREATE INDEX deliveries_file ON deliveries(file_id)"),
-            SQL("CREATE INDEX deliveries_old ON deliveries(created_at)"),
-            SQL("CREATE INDEX deliveries_variant ON deliveries(variant_id) WHERE variant_id IS NOT NULL"),
-            SQL("CREATE INDEX deliveries_webhook ON deliveries(webhook_id, id)"),
-        )
-
-
-class Attempt(Row):
-    delivery = ForeignKeyField(Delivery, on_delete="CASCADE", index=False)
-    number = IntegerField()
-    at = IntegerField()
-    status = IntegerField()  # 0: there was no response
-    latency_ms = IntegerField()
-    error = TextField(null=True)
-
-    class Meta:
-        table_name = "attempts"
-        primary_key = CompositeKey("delivery", "number")
-        without_rowid = True
 
 
 class Denial(Row):
@@ -114,16 +73,6 @@ _SELECT_DENIALS = (
     "ORDER BY d.minute, d.file_id, d.reason, d.variant_id LIMIT ?"
 )
 _DELETE_DENIAL = "DELETE FROM denials WHERE file_id = ? AND reason = ? AND variant_id = ? AND minute = ?"
-
-
-def erase_variant_label(store: Store, variant_id: int) -> None:
-    """Erase the label of a variant from the stored and pending payloads.
-
-    A redacted body differs from that of the first attempt; every attempt signs the body that it sends.
-    """
-    store.execute(
-        "UPDATE deliveries SET body = JSON_REMOVE(body, '$.data.variantLabel') WHERE variant_id = ?", (variant_id,)
-    )
 
 
 def add_denials(
@@ -264,6 +213,12 @@ def delete(store: Store, webhook_id: int) -> None:
     store.execute("DELETE FROM webhooks WHERE id = ?", (webhook_id,))
 
 
+def count_disabled(store: Store | DatabaseFile) -> int:
+    """Return how many webhooks are disabled."""
+    ((count,),) = store.fetch_all("SELECT COUNT(*) FROM webhooks WHERE disabled_at IS NOT NULL")
+    return int(count)
+
+
 def list_receivers(store: Store, file_id: int, event: str, now: int) -> list[tuple[int, int]]:
     """Return the id and the owner's plan of every active webhook that is subscribed to ``event`` of a file."""
     return [(found[0], found[1]) for found in store.fetch_all(_SELECT_RECEIVERS, (file_id, now, event))]
@@ -307,7 +262,7 @@ def list_expired_listener_ids(store: Store, now: int) -> list[int]:
     return [found[0] for found in store.fetch_all("SELECT id FROM webhooks WHERE listens_until <= ?", (now,))]
 
 
-def list_secrets(store: Store) -> list[tuple[str, bytes]]:
+def list_secrets(store: Store | DatabaseFile) -> list[tuple[str, bytes]]:
     """Return the UUID and the sealed secret of every webhook."""
     return [(uuid, bytes(secret)) for uuid, secret in store.fetch_all("SELECT uuid, secret FROM webhooks")]
 

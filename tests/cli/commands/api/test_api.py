@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cast import Person, World
-from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, fake_api, problem
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.fake_api import FakeApi, FakeResponse, FakeTime, fake_api, problem
+from tests.support.people.cast import Person, World
 from tests.support.shell import TOKEN, Shell
 
 ID = "aB3dE5fG7hJ9"

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.support.cast import Person
-from tests.support.lossy_proxy import LossyProxy
-from tests.support.pdfs import simple_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.people.cast import Person
+from tests.support.servers.lossy_proxy import LossyProxy
 from tests.support.shell import CommandResult, Shell
 
 ONE, TWO = simple_pdf(pages=3), simple_pdf(pages=4)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands.apply.apply_folder import ApplyFolder
-from tests.support.cast import Person, World
-from tests.support.lossy_proxy import LossyProxy, lossy_proxy
-from tests.support.receivers import LOOPBACK_NETWORKS
+from tests.support.outside.receivers import LOOPBACK_NETWORKS
+from tests.support.people.cast import Person, World
+from tests.support.servers.lossy_proxy import LossyProxy, lossy_proxy
 from tests.support.shell import Shell
 
 

@@ -19,9 +19,9 @@ from tests.cli.commands.apply.apply_folder import (
     build_yaml_with_settings,
     build_yaml_with_variants,
 )
-from tests.support.cast import BASE_URL, World
-from tests.support.fake_api import UUID, FakeApi, problem
-from tests.support.office import make_docx
+from tests.support.documents.office import make_docx
+from tests.support.outside.fake_api import UUID, FakeApi, problem
+from tests.support.people.cast import BASE_URL, World
 from tests.support.shell import Shell
 
 WHOLE = """

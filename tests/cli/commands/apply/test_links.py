@@ -19,7 +19,7 @@ from tests.cli.commands.apply.apply_folder import (
     build_yaml_with_variants,
     build_yaml_with_webhook,
 )
-from tests.support.cast import Person, World
+from tests.support.people.cast import Person, World
 from tests.support.shell import Shell
 
 MakeShell = Callable[[Person], Shell]

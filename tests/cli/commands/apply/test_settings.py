@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.cli.commands.apply.apply_folder import MINIMAL_YAML, TWO, ApplyFolder, build_yaml_with_settings
-from tests.support.cast import Person, World
-from tests.support.rows import update_file_row
+from tests.support.engines.rows import update_file_row
+from tests.support.people.cast import Person, World
 from tests.support.shell import Shell
 
 MakeShell = Callable[[Person], Shell]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands.apply.apply_folder import ONE
-from tests.support.fake_api import FakeApi
+from tests.support.outside.fake_api import FakeApi
 from tests.support.shell import CommandResult, Shell
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, fake_api, problem
+from tests.support.outside.fake_api import FakeApi, FakeResponse, FakeTime, fake_api, problem
 from tests.support.shell import TOKEN, CommandResult, Shell
 
 DAY = 86_400
@@ -265,7 +265,7 @@ def test_a_server_in_development_mode_is_a_warning(shell: Shell, api: FakeApi) -
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from tests.support.import_source import make_certificate
+    from tests.support.outside.import_source import make_certificate
 
     return make_certificate(tmp_path_factory.mktemp("certificate"))
 

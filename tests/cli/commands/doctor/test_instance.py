@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.fake_api import FakeTime
-from tests.support.mail_server import FakeMailServer
-from tests.support.reverse_proxy import reverse_proxy
+from tests.support.outside.fake_api import FakeTime
+from tests.support.outside.mail_server import FakeMailServer
+from tests.support.servers.reverse_proxy import reverse_proxy
 from tests.support.shell import CommandResult, Shell
 
 if TYPE_CHECKING:
-    from tests.support.cast import World
+    from tests.support.people.cast import World
 
 MINUTE = 60_000
 Doctor = Callable[..., dict[str, dict[str, Any]]]
@@ -34,7 +34,7 @@ def doctor(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Doctor:
     monkeypatch.setenv("PATH", "/nonexistent")
 
     def run_checks(world: World, *args: str) -> dict[str, dict[str, Any]]:
-        from tests.support.data_dir_owner import own_data_dir
+        from tests.support.servers.data_dir_owner import own_data_dir
 
         with own_data_dir(world):
             return group_rows_by_check(run_doctor(shell, world.rt.config.data_dir, *args))

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.fake_api import BASE, FakeTime
-from tests.support.reverse_proxy import ReverseProxy, reverse_proxy
+from tests.support.outside.fake_api import BASE, FakeTime
+from tests.support.servers.reverse_proxy import ReverseProxy, reverse_proxy
 from tests.support.shell import CommandResult, Shell
 
 if TYPE_CHECKING:
-    from tests.support.cast import World
+    from tests.support.people.cast import World
 
 ADD_ADDRESS = "nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;"
 
@@ -49,7 +49,7 @@ class ProxiedServer:
 def proxied_server(
     make: Callable[..., World], proxy: ReverseProxy, time: FakeTime, tmp_path: Path
 ) -> Iterator[ProxiedServer]:
-    from tests.support.data_dir_owner import own_data_dir
+    from tests.support.servers.data_dir_owner import own_data_dir
 
     world = make(base_url=proxy.url, trusted_proxies=(ip_network("127.0.0.1/32"),))
     with own_data_dir(world) as url:
@@ -175,7 +175,7 @@ def test_the_token_of_the_probe_is_never_printed(proxied_server: ProxiedServer) 
 def test_links_to_loopback_are_a_warning_only_if_the_server_listens_on_other_addresses(
     make: Callable[..., World], time: FakeTime, tmp_path: Path, host: str, ok: bool
 ) -> None:
-    from tests.support.data_dir_owner import own_data_dir
+    from tests.support.servers.data_dir_owner import own_data_dir
 
     world = make(base_url="http://127.0.0.1:9")
     with own_data_dir(world, host) as url:
@@ -192,7 +192,7 @@ def test_a_server_without_a_proxy_is_warned_about_trusted_proxies(
     make: Callable[..., World], time: FakeTime, tmp_path: Path
 ) -> None:
     from docshare.server.app import set_runtime
-    from tests.support.data_dir_owner import own_data_dir
+    from tests.support.servers.data_dir_owner import own_data_dir
 
     world = make(trusted_proxies=(ip_network("127.0.0.0/8"),))
     with own_data_dir(world) as url:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cli.commands.events.event_tail import tail_ids
-from tests.support.fake_api import FakeApi
+from tests.support.outside.fake_api import FakeApi
 from tests.support.shell import Shell
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from docshare.cli.local.storage import hold_lock
 from tests.cli.commands.events.event_tail import tail_ids
-from tests.support.fake_api import UUID, FakeApi, fake_api, problem, row
+from tests.support.outside.fake_api import UUID, FakeApi, fake_api, problem, row
 from tests.support.shell import CommandResult, Shell
 
 FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "originalName": "deck.pdf"}

@@ -8,7 +8,7 @@ import pytest
 
 from docshare.cli.local.storage import hold_lock
 from tests.cli.commands.events.event_tail import tail_ids
-from tests.support.fake_api import UUID, FakeApi
+from tests.support.outside.fake_api import UUID, FakeApi
 from tests.support.shell import CommandResult, Shell
 
 

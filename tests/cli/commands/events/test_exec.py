@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tests.cli.commands.events.event_tail import tail_ids
-from tests.support.fake_api import FakeApi, FakeTime, row
+from tests.support.outside.fake_api import FakeApi, FakeTime, row
 from tests.support.shell import Shell
 
 

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from tests.support.fake_api import UUID, FakeApi, FakeTime, problem, row
+from tests.support.outside.fake_api import UUID, FakeApi, FakeTime, problem, row
 from tests.support.shell import CommandResult, Shell
 
 FILE = {"uuid": UUID.format(1), "shortId": "aB3dE5fG7hJ9", "slug": "deck", "originalName": "deck.pdf"}
@@ -95,6 +95,9 @@ def test_several_streams_are_merged_by_time(api: FakeApi, shell: Shell) -> None:
     assert [(each["type"], each["id"]) for each in done.json] == [
         ("download", 3), ("view", 4), ("download", 2), ("view", 2), ("gate", 2),
     ]  # fmt: skip
+    for chosen in (["--type", "gate,download"], ["--type", "download", "--type", "gate"]):
+        done = shell("events", "list", *chosen, "--json")
+        assert [(each["type"], each["id"]) for each in done.json] == [("download", 3), ("download", 2), ("gate", 2)]
 
 
 def test_all_streams_without_pro_are_listed_without_gate_and_with_a_note(api: FakeApi, shell: Shell) -> None:

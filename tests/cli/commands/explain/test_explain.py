@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from docshare.contract.wire import format_instant
-from tests.cli.commands.fake_readership import FILE, FILE_UUID, SESSIONS
-from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.cli.commands.fakes.readership import FILE, FILE_UUID, SESSIONS
+from tests.support.outside.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import CommandResult, Shell
 
 ID = UUID.format(1001)

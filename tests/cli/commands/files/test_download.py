@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from docshare.cli.commands.files.download import sanitize_name
-from tests.support.fake_api import FakeApi, FakeResponse, problem
+from tests.support.outside.fake_api import FakeApi, FakeResponse, problem
 from tests.support.shell import Shell
 
 ID = "aB3dE5fG7hJ9"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 ID = "aB3dE5fG7hJ9"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from docshare.contract.wire import format_instant
-from tests.cli.commands.fake_uploads import PDF
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.cli.commands.fakes.uploads import PDF
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 ID = "aB3dE5fG7hJ9"

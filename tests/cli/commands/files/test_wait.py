@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from docshare.contract.wire import format_instant
-from tests.support.cast import Person, World
-from tests.support.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
-from tests.support.rows import update_file_row
+from tests.support.engines.rows import update_file_row
+from tests.support.outside.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.people.cast import Person, World
 from tests.support.shell import Shell
 
 ID = "aB3dE5fG7hJ9"

@@ -13,11 +13,11 @@ from pikepdf import Name, String
 
 from docshare.contract.plans import Plan
 from docshare.server.pdf.linter import PdfLinter
-from tests.cli.commands.fake_uploads import FakeUploads, share_url
-from tests.support import office, pdfs
-from tests.support.fake_api import FakeApi
-from tests.support.lint_pdfs import add_annotation, make_lint_pdf, set_catalog_entries, set_info
-from tests.support.pdfs import Sheet, lines_content
+from tests.cli.commands.fakes.uploads import FakeUploads, share_url
+from tests.support.documents import office, pdfs
+from tests.support.documents.lint_pdfs import add_annotation, make_lint_pdf, set_catalog_entries, set_info
+from tests.support.documents.pdfs import Sheet, lines_content
+from tests.support.outside.fake_api import FakeApi
 from tests.support.shell import Shell
 
 BOXED = [Sheet(lines_content("Secret") + " 0 g 60 700 300 50 re f")]

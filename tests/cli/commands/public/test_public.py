@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from docshare.server.http.views import attach_runtime
-from tests.support.cast import World
-from tests.support.fake_api import FakeApi, FakeTime
-from tests.support.rows import update_file_row
+from tests.support.engines.rows import update_file_row
+from tests.support.outside.fake_api import FakeApi, FakeTime
+from tests.support.people.cast import World
 from tests.support.shell import Shell
 
 _UNKNOWN = "Check the link; it may be revoked or deleted"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.fake_uploads import PDF
-from tests.support.cast import World
-from tests.support.fake_api import FakeTime
-from tests.support.in_process_server import serve_world
-from tests.support.pdfs import simple_pdf
+from tests.cli.commands.fakes.uploads import PDF
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.fake_api import FakeTime
+from tests.support.people.cast import World
+from tests.support.servers.in_process_server import serve_world
 from tests.support.shell import Shell
 
 

@@ -14,11 +14,11 @@ import pytest
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
-from tests.support import office
-from tests.support.cast import BASE_URL, Person, World
-from tests.support.fake_api import UUID, FakeApi, problem
-from tests.support.pdfs import simple_pdf
-from tests.support.rows import update_file_row
+from tests.support.documents import office
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.engines.rows import update_file_row
+from tests.support.outside.fake_api import UUID, FakeApi, problem
+from tests.support.people.cast import BASE_URL, Person, World
 from tests.support.shell import Shell
 
 MakeShell = Callable[[Person], Shell]

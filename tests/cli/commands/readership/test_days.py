@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.fake_readership import FILE, PATH
+from tests.cli.commands.fakes.readership import FILE, PATH
 from tests.cli.commands.report_samples import BASIC_REPORT
-from tests.support import reports
-from tests.support.fake_api import FakeApi
-from tests.support.markup import parse_html
+from tests.support.browsers.markup import parse_html
+from tests.support.outside.fake_api import FakeApi
+from tests.support.people import reports
 from tests.support.shell import CommandResult, Shell
 
 

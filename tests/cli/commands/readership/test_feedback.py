@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.fake_readership import ANN, FILE, PATH, SESSIONS, FakeReadership, make_session, make_variant
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, RecordedRequest, problem
+from tests.cli.commands.fakes.readership import ANN, FILE, PATH, SESSIONS, FakeReadership, make_session, make_variant
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, RecordedRequest, problem
 from tests.support.shell import Shell
 
 MARKS, ANNOTATIONS, NOTES = f"{PATH}/page-marks", f"{PATH}/annotations", f"{PATH}/feedback"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.cli.commands.fake_readership import ANN, FILE, PATH, SESSIONS, FakeReadership, make_session, make_variant
-from tests.support.fake_api import FakeApi, FakeResponse, problem
+from tests.cli.commands.fakes.readership import ANN, FILE, PATH, SESSIONS, FakeReadership, make_session, make_variant
+from tests.support.outside.fake_api import FakeApi, FakeResponse, problem
 from tests.support.shell import Shell
 
 REPORT = f"{PATH}/readership"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.fake_readership import ANN, FILE, PATH
+from tests.cli.commands.fakes.readership import ANN, FILE, PATH
 from tests.cli.commands.report_samples import BASIC_REPORT, FREE_REPORT, PRO_REPORT
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import CommandResult, Shell
 
 REPORT = f"{PATH}/readership"

@@ -15,17 +15,17 @@ import PIL.Image
 import pytest
 
 from docshare.server.services.readership import viewing
-from tests.support import reports
-from tests.support.fake_api import FakeApi, FakeResponse, problem
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
-from tests.support.markup import HtmlElement, parse_html
-from tests.support.owner import put_settings
-from tests.support.pdfs import simple_pdf
-from tests.support.reader import FakeReader
+from tests.support.browsers.markup import HtmlElement, parse_html
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.fake_api import FakeApi, FakeResponse, problem
+from tests.support.owner.browser import put_settings
+from tests.support.people import reports
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
+from tests.support.people.reader import FakeReader
 from tests.support.shell import Shell
 
 if TYPE_CHECKING:
-    from tests.support.cast import Person, World
+    from tests.support.people.cast import Person, World
 
 ID = "aB3dE5fG7hJ9"
 JPEG = re.compile(r"data:image/jpeg;base64,([A-Za-z0-9+/=]+)")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.fake_readership import FILE, PATH
+from tests.cli.commands.fakes.readership import FILE, PATH
 from tests.cli.commands.report_samples import BASIC_REPORT, FREE_REPORT, PRO_REPORT
-from tests.support.fake_api import FakeApi, FakeTime
+from tests.support.outside.fake_api import FakeApi, FakeTime
 from tests.support.shell import CommandResult, Shell
 
 REPORT = f"{PATH}/readership"
@@ -76,11 +76,14 @@ def watch_section(shell: Shell, time: FakeTime, *options: str) -> CommandResult:
     return shell("readership", "show", FILE, "--watch", "30s", *options)
 
 
+@pytest.mark.parametrize(
+    "given", [["--section", "summary,sessions"], ["--section", "sessions", "--section", "summary"]]
+)
 def test_watch_prints_the_selected_sections_and_reports_hidden_ones_once(
-    api: FakeApi, shell: Shell, time: FakeTime
+    api: FakeApi, shell: Shell, time: FakeTime, given: list[str]
 ) -> None:
     api.on("GET", REPORT, FREE_REPORT)
-    done = watch_section(shell, time, "--json", "--section", "summary,sessions")
+    done = watch_section(shell, time, "--json", *given)
     assert done.rows == [{"summary": FREE_REPORT["summary"]}] * 3
     assert done.err.count("sessions (requires Pro)") == 1
 

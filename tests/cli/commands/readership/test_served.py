@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.cast import Person, World
-from tests.support.fake_api import FakeTime
-from tests.support.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
-from tests.support.gate_client import GateClient
-from tests.support.markup import parse_html
-from tests.support.owner import put_settings
-from tests.support.pdfs import simple_pdf
-from tests.support.reader import FakeReader, end_all_sessions
+from tests.support.browsers.markup import parse_html
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.fake_api import FakeTime
+from tests.support.owner.browser import put_settings
+from tests.support.people.cast import Person, World
+from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS, FeedbackClient
+from tests.support.people.gate_client import GateClient
+from tests.support.people.reader import FakeReader, end_all_sessions
 from tests.support.shell import CommandResult, Shell
 
 MakeShell = Callable[[Person], Shell]

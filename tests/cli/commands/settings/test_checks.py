@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_api import UUID, FakeApi
+from tests.support.outside.fake_api import UUID, FakeApi
 from tests.support.repository import ROOT
 from tests.support.shell import Shell
 from tests.support.terminal import Terminal

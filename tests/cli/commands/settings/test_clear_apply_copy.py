@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.cast import Person, World
-from tests.support.fake_api import FakeApi, problem
+from tests.support.outside.fake_api import FakeApi, problem
+from tests.support.people.cast import Person, World
 from tests.support.shell import TOKEN, Shell
 
 MakeShell = Callable[[Person], Shell]
@@ -46,7 +46,7 @@ def test_a_manage_token_is_the_only_credential_and_nothing_is_read(
 def test_a_manage_token_can_write_the_settings_of_the_free_plan_on_a_real_server(
     shell_for: MakeShell, world: World, tmp_path: Path
 ) -> None:
-    from tests.support.settings import ConfiguredFile, remove_owner
+    from tests.support.people.settings import ConfiguredFile, remove_owner
 
     file = ConfiguredFile(world, world.pia)
     name = file.made["shortId"]

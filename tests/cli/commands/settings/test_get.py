@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.cast import Person, World
-from tests.support.fake_api import UUID, FakeApi
+from tests.support.outside.fake_api import UUID, FakeApi
+from tests.support.people.cast import Person, World
 from tests.support.shell import Shell
 
 MakeShell = Callable[[Person], Shell]
@@ -307,7 +307,7 @@ def test_copy_preserves_the_logo_of_the_target(settings_api: FakeApi, shell: She
 def test_exported_settings_change_nothing_on_the_same_file_and_apply_to_any_other(
     configured_files: tuple[Shell, str, str], world: World, tmp_path: Path
 ) -> None:
-    from tests.support.images import make_picture
+    from tests.support.documents.images import make_picture
 
     pia, first, second = configured_files
     (tmp_path / "a.png").write_bytes(make_picture())

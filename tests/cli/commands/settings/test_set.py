@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cast import Person, World
+from tests.support.people.cast import Person, World
 from tests.support.shell import CommandResult, Shell
 
 MakeShell = Callable[[Person], Shell]

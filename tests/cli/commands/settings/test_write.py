@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.cast import Person, World
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, problem
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, problem
+from tests.support.people.cast import Person, World
 from tests.support.shell import Shell
 
 MakeShell = Callable[[Person], Shell]

@@ -12,7 +12,7 @@ import pytest
 
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.terminal.progress import Progress, select_mode
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime
 from tests.support.shell import TOKEN, CommandResult, Shell
 
 ID = "aB3dE5fG7hJ9"

@@ -13,8 +13,8 @@ from threading import Barrier, Event
 
 import pytest
 
-from tests.cli.commands.fake_uploads import PDF, FakeUploads, share_url
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, RecordedRequest, problem
+from tests.cli.commands.fakes.uploads import PDF, FakeUploads, share_url
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, RecordedRequest, problem
 from tests.support.shell import Shell
 
 

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from tests.support.memory import measure_peak_megabytes
+from tests.support.servers.upload_sink import upload_sink
 from tests.support.shell import Shell
-from tests.support.upload_sink import upload_sink
 
 SIZE = 500 * 1024 * 1024  # bytes
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.fake_uploads import FakeUploads, share_url
-from tests.support.cast import Person, World
-from tests.support.fake_api import UUID, FakeApi, problem
-from tests.support.pdfs import simple_pdf
+from tests.cli.commands.fakes.uploads import FakeUploads, share_url
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.fake_api import UUID, FakeApi, problem
+from tests.support.people.cast import Person, World
 from tests.support.shell import Shell
 
 MakeShell = Callable[[Person], Shell]

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.fake_uploads import PDF, FakeUploads, share_url
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.cli.commands.fakes.uploads import PDF, FakeUploads, share_url
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 # --- one file --------------------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.fake_uploads import FakeUploads
-from tests.cli.commands.fake_uploads import share_url as file_link
-from tests.cli.commands.fake_variants import FakeVariants, variant_url
-from tests.support.fake_api import UUID, FakeApi, problem
+from tests.cli.commands.fakes.uploads import FakeUploads
+from tests.cli.commands.fakes.uploads import share_url as file_link
+from tests.cli.commands.fakes.variants import FakeVariants, variant_url
+from tests.support.outside.fake_api import UUID, FakeApi, problem
 from tests.support.shell import Shell
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.fake_variants import FakeVariants
-from tests.support.fake_api import FakeApi
+from tests.cli.commands.fakes.variants import FakeVariants
+from tests.support.outside.fake_api import FakeApi
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import csv
 import io
 from pathlib import Path
 
-from tests.cli.commands.fake_variants import FILE
+from tests.cli.commands.fakes.variants import FILE
 from tests.support.shell import CommandResult, Shell
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.fake_variants import FILE, FakeVariants, variant_short_id, variant_url
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.cli.commands.fakes.variants import FILE, FakeVariants, variant_short_id, variant_url
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 
@@ -100,6 +100,8 @@ def test_a_link_whose_response_is_lost_is_found_and_reported(fake_variants: Fake
         ["--label", "x", "--qr", "codes"],
         ["--label", "x", "--partial"],
         ["--label", "x", "--skip-duplicates"],
+        ["--label", "Ann", "--label", " "],
+        ["--label", "Ann", "--label", "x" * 201],
         ["--pages", "9-3"],
         ["--from-csv", "x.csv", "--delimiter", ";;"],
         ["--from-csv", "x.csv", "--delimiter", '"'],
@@ -112,7 +114,21 @@ def test_invalid_options_exit_with_2_and_send_nothing(
     assert fake_variants.api.requests == []
 
 
-# --- numbered links ------------------------------------------------------------------------------------------------
+# --- several labels, and numbered links -------------------------------------------------------------------------------
+
+
+def test_every_label_gets_a_link(fake_variants: FakeVariants, shell: Shell, tmp_path: Path) -> None:
+    labels = ("--label", "Ann", "--label", "Bob")
+    done = shell("variants", "create", FILE, *labels, "--pages", "1-2", "--out", tmp_path / "links.csv")
+    assert (done.code, done.lines) == (0, [f"Ann\t{variant_url(1)}", f"Bob\t{variant_url(2)}"])
+    assert [row["overrides"] for row in fake_variants.rows] == [{"pageRange": {"from": 1, "to": 2}}] * 2
+    assert (tmp_path / "links.csv").read_text(encoding="utf-8").startswith("label,uuid,shortId,url,status,error\nAnn,")
+
+
+def test_a_label_given_twice_is_rejected(fake_variants: FakeVariants, shell: Shell) -> None:
+    done = shell("variants", "create", FILE, "--label", "Ann", "--label", "Bob", "--label", "Ann ")
+    assert (done.code, fake_variants.list_creates()) == (2, [])
+    assert "--label, row 3 (Ann)" in done.err
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from docshare.cli.local.storage import hold_lock
-from tests.cli.commands.fake_variants import FILE, FakeVariants, variant_short_id, variant_url
+from tests.cli.commands.fakes.variants import FILE, FakeVariants, variant_short_id, variant_url
 from tests.cli.commands.variants.from_csv import create_from_csv, read_rows, read_statuses
-from tests.support.fake_api import UUID, problem
+from tests.support.outside.fake_api import UUID, problem
 from tests.support.shell import Shell
 
 ALL = {"pageRange": {"from": 0, "to": 0}}

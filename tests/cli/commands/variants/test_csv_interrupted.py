@@ -3,9 +3,9 @@ one."""
 
 from pathlib import Path
 
-from tests.cli.commands.fake_variants import FILE, FakeVariants
+from tests.cli.commands.fakes.variants import FILE, FakeVariants
 from tests.cli.commands.variants.from_csv import create_from_csv, read_rows, read_statuses
-from tests.support.fake_api import FakeResponse, FakeTime, problem
+from tests.support.outside.fake_api import FakeResponse, FakeTime, problem
 from tests.support.shell import Shell
 
 

@@ -7,8 +7,8 @@ import io
 
 import pytest
 
-from tests.cli.commands.fake_variants import FILE, FakeVariants, variant_short_id, variant_url
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, problem
+from tests.cli.commands.fakes.variants import FILE, FakeVariants, variant_short_id, variant_url
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, problem
 from tests.support.shell import Shell
 
 

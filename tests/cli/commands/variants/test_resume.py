@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.lossy_proxy import LossyProxy, lossy_proxy
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import COMMAND, ServerProcess, make_env, run_docshare, run_server
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.lossy_proxy import LossyProxy, lossy_proxy
+from tests.support.servers.server_process import COMMAND, ServerProcess, make_env, run_docshare, run_server
 
 FILES, ROWS = 5, 200
 # The server has acted or is about to when the program is killed; there are long stretches without a kill in between.

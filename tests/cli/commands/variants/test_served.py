@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import requests
 
-from tests.support.inherited_resources import checkbox_without_state_pdf
-from tests.support.pdfs import simple_pdf
-from tests.support.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.documents.inherited_resources import checkbox_without_state_pdf
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

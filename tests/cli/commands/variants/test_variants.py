@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from docshare.cli.local.completion_words import read_completions
-from tests.cli.commands.fake_variants import FILE, FILE_UUID, FakeVariants, variant_short_id, variant_url
-from tests.support.fake_api import UUID, FakeApi, problem
+from tests.cli.commands.fakes.variants import FILE, FILE_UUID, FakeVariants, variant_short_id, variant_url
+from tests.support.outside.fake_api import UUID, FakeApi, problem
 from tests.support.shell import Shell
 
 OTHER_UUID = UUID.format(2)

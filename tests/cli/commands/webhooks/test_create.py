@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands.fake_webhooks import EVENT_KINDS, SECRET, URL, FakeWebhooks, webhook_uuid
-from tests.support.fake_api import UUID, FakeApi, FakeResponse, problem
+from tests.cli.commands.fakes.webhooks import EVENT_KINDS, SECRET, URL, FakeWebhooks, webhook_uuid
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, problem
 from tests.support.repository import ROOT
 from tests.support.shell import Shell
 from tests.support.terminal import run_on_terminal
@@ -41,6 +41,8 @@ def get_created_body(webhooks_api: FakeWebhooks) -> object:
         (("--events", "file.viewed"), {"events": ["file.viewed"], "format": "json"}),
         (("--events", "note.created, file.viewed,note.created,"),
          {"events": ["note.created", "file.viewed"], "format": "json"}),
+        (("--events", "note.created", "--events", "file.viewed,file.burned"),
+         {"events": ["note.created", "file.viewed", "file.burned"], "format": "json"}),
         (("--all", "--format", "slack"), {"events": EVENT_KINDS, "format": "slack"}),
         (("--all", "--file", UUID.format(1)), {"events": EVENT_KINDS, "format": "json", "fileUuid": UUID.format(1)}),
         (("--all", "--file", "aB3dE5fG7hJ9"), {"events": EVENT_KINDS, "format": "json", "fileUuid": "aB3dE5fG7hJ9"}),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.commands.fake_webhooks import HOUR, URL, FakeWebhooks, format_moment, make_attempt, webhook_uuid
-from tests.support.fake_api import FakeApi, FakeTime, problem
+from tests.cli.commands.fakes.webhooks import HOUR, URL, FakeWebhooks, format_moment, make_attempt, webhook_uuid
+from tests.support.outside.fake_api import FakeApi, FakeTime, problem
 from tests.support.shell import Shell
 
 ONE = webhook_uuid(1)

@@ -6,7 +6,7 @@ import pytest
 
 from docshare.cli.local.completion_words import read_completions
 from docshare.cli.reference.tree import ValueCompletion, load_tree
-from tests.cli.commands.fake_webhooks import (
+from tests.cli.commands.fakes.webhooks import (
     EVENT_KINDS,
     HOUR,
     URL,
@@ -15,7 +15,7 @@ from tests.cli.commands.fake_webhooks import (
     make_attempt,
     webhook_uuid,
 )
-from tests.support.fake_api import UUID, FakeApi, problem
+from tests.support.outside.fake_api import UUID, FakeApi, problem
 from tests.support.shell import Shell
 
 SLACK = "https://hooks.slack.com/services/T0/B0/topsecret"

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from docshare.cli.local.storage import hold_lock
-from tests.cli.commands.fake_webhooks import FakeWebhooks, format_moment, webhook_uuid
-from tests.support.fake_api import FakeApi
+from tests.cli.commands.fakes.webhooks import FakeWebhooks, format_moment, webhook_uuid
+from tests.support.outside.fake_api import FakeApi
 from tests.support.shell import Shell
 
 TUNNEL = "https://bold-fox.trycloudflare.com/"

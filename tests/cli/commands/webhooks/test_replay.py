@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, RecordedRequest
+from tests.support.outside.fake_api import FakeApi, FakeResponse, FakeTime, RecordedRequest
 from tests.support.shell import CommandResult, Shell
 
 SECRET = "whsec_000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from docshare.contract.signing import verify
-from tests.support.pdfs import simple_pdf
-from tests.support.receivers import (
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.outside.receivers import (
     FAILING_SCRIPTS,
     LOOPBACK_NETWORKS,
     OK,
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
 
 
 if TYPE_CHECKING:
-    from tests.support.cast import Person, World
+    from tests.support.people.cast import Person, World
 
 UNKNOWN = "00000000-0000-4000-8000-000000000001"
 

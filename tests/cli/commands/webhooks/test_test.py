@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands.fake_webhooks import URL, FakeWebhooks, webhook_uuid
-from tests.support.fake_api import FakeApi, FakeTime, problem
+from tests.cli.commands.fakes.webhooks import URL, FakeWebhooks, webhook_uuid
+from tests.support.outside.fake_api import FakeApi, FakeTime, problem
 from tests.support.shell import Shell
 
 SUCCESSFUL_TEST = {"delivered": True, "status": 200, "latencyMs": 143}

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from docshare.cli.commands.webhooks.verify import examine
 from docshare.contract.signing import SignatureVerdict, sign
+from tests.support.outside.webhook_signatures import BODY, HEX, SECRET, T, hmac_hex, signature_header
 from tests.support.shell import CommandResult, Shell
-from tests.support.webhook_signatures import BODY, HEX, SECRET, T, hmac_hex, signature_header
 
 Verify = Callable[..., CommandResult]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.outside.webhook_signatures import BODY, SECRET, T, signature_header
 from tests.support.shell import CommandResult, Shell
-from tests.support.webhook_signatures import BODY, SECRET, T, signature_header
 
 Verify = Callable[..., CommandResult]
 

@@ -18,7 +18,7 @@ class ListenOptions(OptionGroup):
         typer.Option("--forward-to", metavar="URL", help="Forward each delivery to this URL. Repeatable."),
     ] = None
     events: Annotated[
-        str | None, typer.Option("--events", metavar="KIND", help="Only these kinds, comma-separated.")
+        list[str] | None, typer.Option("--events", metavar="KIND", help="Only these kinds, comma-separated.")
     ] = None
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None
     data: Annotated[

@@ -88,7 +88,7 @@ def _build_config(ctx: Context, given: ListenOptions) -> _ListenConfig:
         directory=_find_directory(ctx, given.data, public_url=given.public_url, bridge=given.bridge),
         public_url=given.public_url,
         port=given.port,
-        events=tuple(parse_kinds(given.events, everything=given.events is None)),
+        events=tuple(parse_kinds(given.events, everything=not given.events)),
         file=given.file,
         save=given.save,
         secret="" if given.secret_file is None else read_secret(ctx, given.secret_file),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.receivers import LOOPBACK_NETWORKS
-from tests.support.server_process import ServerProcess, make_env, run_server
-from tests.support.webhook_listener import Listen, run_listener, upload_file
+from tests.support.outside.receivers import LOOPBACK_NETWORKS
+from tests.support.outside.webhook_listener import Listen, run_listener, upload_file
+from tests.support.servers.server_process import ServerProcess, make_env, run_server
 
 
 @pytest.fixture(scope="module")

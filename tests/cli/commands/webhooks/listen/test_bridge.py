@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from docshare.contract.signing import verify
-from tests.support.fake_api import UUID, FakeApi, FakeTime, problem, row
-from tests.support.import_source import http_response
+from tests.support.outside.fake_api import UUID, FakeApi, FakeTime, problem, row
+from tests.support.outside.import_source import http_response
+from tests.support.outside.receivers import FAILING_SCRIPTS, FakeReceiver, ReceivedRequest, open_receiver
+from tests.support.outside.webhook_listener import run_listener
 from tests.support.polling import wait_until
-from tests.support.receivers import FAILING_SCRIPTS, FakeReceiver, ReceivedRequest, open_receiver
-from tests.support.server_process import make_env
+from tests.support.servers.server_process import make_env
 from tests.support.shell import CommandResult, Shell
-from tests.support.webhook_listener import run_listener
 
 SECRET = "whsec_" + "5e" * 32
 OK = http_response(b"")

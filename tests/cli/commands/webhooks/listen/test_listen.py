@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from docshare.contract.signing import sign
+from tests.support.outside.receivers import FAILING_SCRIPTS, open_receiver
+from tests.support.outside.webhook_listener import Listen, post_delivery, replace_content, run_listener, upload_file
 from tests.support.polling import wait_until
-from tests.support.receivers import FAILING_SCRIPTS, open_receiver
-from tests.support.server_process import ServerProcess, run_docshare
-from tests.support.webhook_listener import Listen, post_delivery, replace_content, run_listener, upload_file
+from tests.support.servers.server_process import ServerProcess, run_docshare
 
 
 def query_rows(server: ServerProcess, query: str, *values: str) -> list[tuple[Any, ...]]:

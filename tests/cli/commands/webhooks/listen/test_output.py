@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.support.import_source import http_response
-from tests.support.receivers import open_receiver
-from tests.support.server_process import COMMAND, ServerProcess, run_docshare
+from tests.support.outside.import_source import http_response
+from tests.support.outside.receivers import open_receiver
+from tests.support.outside.webhook_listener import Listen, post_delivery, replace_content
+from tests.support.servers.server_process import COMMAND, ServerProcess, run_docshare
 from tests.support.terminal import Terminal
-from tests.support.webhook_listener import Listen, post_delivery, replace_content
 
 # --- unverified deliveries -------------------------------------------------------------------------------------------
 

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 import requests
 
-from tests.cli.commands.fake_webhooks import FakeWebhooks
-from tests.support.fake_api import FakeApi, FakeResponse, FakeTime, RecordedRequest, problem
+from tests.cli.commands.fakes.webhooks import FakeWebhooks
+from tests.support.outside.fake_api import FakeApi, FakeResponse, FakeTime, RecordedRequest, problem
+from tests.support.outside.receivers import FAILING_SCRIPTS, open_receiver
+from tests.support.outside.webhook_listener import ListenerProcess, ListenerThread, replace_content, run_listener
 from tests.support.polling import wait_until
-from tests.support.receivers import FAILING_SCRIPTS, open_receiver
-from tests.support.server_process import ServerProcess, make_env, run_docshare
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare
 from tests.support.shell import TOKEN, Shell
-from tests.support.webhook_listener import ListenerProcess, ListenerThread, replace_content, run_listener
 
 READY = "ready: a test delivery arrived"
 

@@ -13,11 +13,18 @@ from pathlib import Path
 import pytest
 
 from docshare.cli.framework.admin_channel import RunningServer
-from tests.support.fake_api import FakeApi, FakeTime
+from tests.support.outside.fake_api import FakeApi, FakeTime
+from tests.support.outside.webhook_listener import ListenerThread, replace_content, run_listener, upload_file
 from tests.support.polling import wait_until
-from tests.support.server_process import COMMAND, ServerProcess, make_env, run_docshare, run_server, start_server
+from tests.support.servers.server_process import (
+    COMMAND,
+    ServerProcess,
+    make_env,
+    run_docshare,
+    run_server,
+    start_server,
+)
 from tests.support.shell import Shell
-from tests.support.webhook_listener import ListenerThread, replace_content, run_listener, upload_file
 
 
 @pytest.fixture

@@ -1,0 +1,254 @@
+"""The outbox: emails that are added to it, and how they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from docshare.contract.plans import Plan
+from docshare.server.services.accounts import accounts
+from docshare.server.services.operations import mail
+from docshare.server.store.tables import mail as mail_rows
+from docshare.server.workers import jobs
+from tests.support.engines.database import dump_database
+from tests.support.engines.rows import count_rows
+from tests.support.outside.mail_server import FakeMailServer, read_part
+from tests.support.people.cast import World
+from tests.support.people.reader import FakeReader
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+
+
+def enqueue_mail(world: World, subject: str = "Hello", body: str = "A text.\n", to: str = "ann@example.com") -> None:
+    with world.rt.db.write():
+        mail.enqueue(world.rt, to, subject, body)
+
+
+def get_only_mail(world: World) -> dict[str, object]:
+    (row,) = mail.list_outbox(world.rt)
+    return row
+
+
+def test_an_email_is_kept_in_the_outbox_if_no_mail_server_is_configured(world: World) -> None:
+    enqueue_mail(world)
+    assert mail.send_due(world.rt) == 0
+    row = get_only_mail(world)
+    assert (row["state"], row["attempts"], row["to"]) == ("kept", 0, "ann@example.com")
+    assert "nextAttemptAt" not in row
+
+
+def test_an_email_is_sent_with_its_headers_and_body(make: Callable[..., World]) -> None:
+    with FakeMailServer() as box:
+        world = make(smtp_url=box.url, mail_from="Documents <docs@example.com>")
+        enqueue_mail(world, "Grüße", "Zeile eins\n.\nümlaut\n")
+        assert mail.send_due(world.rt) == 1
+        assert mail.send_due(world.rt) == 0
+    (message,) = box.messages
+    assert message["From"] == "Documents <docs@example.com>"
+    assert message["To"] == "ann@example.com"
+    assert message["Subject"] == "Grüße"
+    assert message["Auto-Submitted"] == "auto-generated"
+    assert message["Message-ID"].endswith("@example.com>")
+    assert message["Date"] is not None
+    assert read_part(message).splitlines() == ["Zeile eins", ".", "ümlaut"]
+    assert get_only_mail(world)["state"] == "sent"
+
+
+def test_a_failed_email_is_retried_after_1_10_60_360_minutes_and_a_day(
+    make: Callable[..., World],
+) -> None:
+    with FakeMailServer({"RCPT": b"451 later, please"}) as box:
+        world = make(smtp_url=box.url)
+        enqueue_mail(world)
+        start = world.clock.now
+        tried = []
+        for _ in range(40):
+            before = len(box.commands)
+            mail.send_due(world.rt)
+            if len(box.commands) > before:
+                tried.append(world.clock.now - start)
+            row = get_only_mail(world)
+            if row["state"] == "failed":
+                break
+            found = world.rt.db.fetch_one("SELECT next_at FROM mails")
+            assert found is not None
+            world.clock.now = found[0] - 1
+            assert mail.send_due(world.rt) == 0, "before its time"
+            world.clock.now = found[0]
+    minutes = [round(moment / MINUTE) for moment in tried]
+    assert minutes == [0, 1, 11, 71, 431, 431 + 24 * 60]
+    assert (row["state"], row["attempts"]) == ("failed", 6)
+    assert row["error"] == "the mail server answered 451 later, please"
+
+
+def test_a_permanent_failure_is_not_retried(make: Callable[..., World]) -> None:
+    with FakeMailServer({"RCPT": b"550 no such user"}) as box:
+        world = make(smtp_url=box.url)
+        enqueue_mail(world)
+        mail.send_due(world.rt)
+        assert (get_only_mail(world)["state"], get_only_mail(world)["attempts"]) == ("failed", 1)
+        world.clock.advance(days=3)
+        before = len(box.commands)
+        mail.send_due(world.rt)
+        assert len(box.commands) == before
+
+
+def test_an_email_is_sent_once_the_mail_server_is_available_again(make: Callable[..., World]) -> None:
+    with FakeMailServer() as box:
+        world = make(smtp_url=box.url)
+        enqueue_mail(world)
+        box.answers["MAIL"] = b"421 closing"
+        assert mail.send_due(world.rt) == 0
+        assert get_only_mail(world)["state"] == "queued"
+        del box.answers["MAIL"]
+        world.clock.advance(minutes=1)
+        assert mail.send_due(world.rt) == 1
+    assert len(box.messages) == 1
+
+
+def test_a_password_is_sent_only_over_tls(make: Callable[..., World]) -> None:
+    from docshare.server.outbound.mail import parse_mail_url
+
+    assert parse_mail_url("smtp://me:secret@mail.example.com").requires_tls
+    assert not parse_mail_url("smtp://me:secret@127.0.0.1:2525").requires_tls
+    with FakeMailServer() as box:
+        from docshare.server.outbound import mail as mailer
+
+        sender = mailer.Mailer(box.url.replace("smtp://", "smtp://me:secret@"))
+        world = make()
+        enqueue_mail(world)
+        row = world.rt.db.fetch_all("SELECT uuid FROM mails")[0][0]
+        with pytest.raises(mailer.MailNotDelivered) as refused:
+            sender.send(mail._build_message(world.rt, mail_rows.list_newest(world.rt.db, 0, 1)[0]))
+        assert row
+    assert "secret" not in str(refused.value)
+
+
+def test_a_slow_mail_server_times_out_at_the_deadline(make: Callable[..., World]) -> None:
+    from docshare.server.outbound.mail import Mailer, MailNotDelivered
+
+    world = make()
+    enqueue_mail(world)
+    message = mail._build_message(world.rt, mail_rows.list_newest(world.rt.db, 0, 1)[0])
+    with FakeMailServer(is_slow=True) as box, pytest.raises(MailNotDelivered):
+        Mailer(box.url, deadline_s=0.5).send(message)
+
+
+@pytest.mark.parametrize(
+    "payload", ["a\r\nBcc: mal@example.com", "a\nBcc: x", "a\rb", "a\x00b", "a\u2028b", "a\udcffb", "x" * 5_000]
+)
+def test_a_subject_cannot_add_a_header(make: Callable[..., World], payload: str) -> None:
+    with FakeMailServer() as box:
+        world = make(smtp_url=box.url)
+        enqueue_mail(world, f"About {payload}")
+        assert mail.send_due(world.rt) == 1
+    (message,) = box.messages
+    assert message["Bcc"] is None
+    assert len(message["Subject"]) <= 200
+    assert [line.split()[1] for line in box.commands if line.lower().startswith("rcpt")] == ["TO:<ann@example.com>"]
+
+
+def test_emails_are_deleted_after_30_days(make: Callable[..., World]) -> None:
+    world = make()
+    enqueue_mail(world)
+    world.clock.advance(days=30, seconds=-1)
+    assert mail.delete_expired(world.rt) == 0
+    world.clock.advance(seconds=1)
+    assert mail.delete_expired(world.rt) == 1
+    assert count_rows(world, "mails") == 0
+
+
+def test_emails_are_sent_by_a_separate_thread(world: World) -> None:
+    assert [job.run for job in jobs.MAIL_JOBS] == [jobs.send_mails]
+    assert jobs.send_mails not in [job.run for job in jobs.JOBS]
+    assert mail.delete_expired in [job.run for job in jobs.JOBS]
+
+
+def build_file_path(world: World, made: dict[str, str]) -> str:
+    return f"/api/v1/files/{made['uuid']}"
+
+
+def test_emails_about_a_trashed_file_wait_for_a_restore_and_a_purge_deletes_them(make: Callable[..., World]) -> None:
+    with FakeMailServer() as box:
+        world = make(smtp_url=box.url)
+        kept, lost = world.pia.upload(), world.pia.upload()
+        enqueue_mail(world)
+        for made in (kept, lost):
+            body = {"email": "zoe@example.com", "name": made["uuid"]}
+            assert world.pia.post(f"{build_file_path(world, made)}/invites", json=body).status_code == 201
+            world.pia.delete(build_file_path(world, made))
+        assert mail.send_due(world.rt) == 1
+        assert [message["To"] for message in box.messages] == ["ann@example.com"]
+        world.pia.delete(f"{build_file_path(world, lost)}?purge=1")
+        assert lost["uuid"] not in "\n".join(dump_database(world))
+        assert count_rows(world, "mails") == 2
+        assert world.pia.post(f"{build_file_path(world, kept)}/restore").status_code == 200
+        world.clock.advance(hours=1)
+        assert mail.send_due(world.rt) == 1
+    assert [message["To"] for message in box.messages] == ["ann@example.com", "zoe@example.com"]
+
+
+def test_a_purge_deletes_emails_about_the_file(world: World) -> None:
+    made = world.pia.upload()
+    world.pia.post(f"{build_file_path(world, made)}/invites", json={"email": "zoe@example.com"})
+    assert count_rows(world, "mails") == 1
+    world.pia.delete(f"{build_file_path(world, made)}?purge=1")
+    assert count_rows(world, "mails") == 0
+
+
+def set_notifications(world: World, made: dict[str, str], **settings: object) -> None:
+    assert world.pia.put(f"/api/v1/files/{made['uuid']}/settings", json=settings).status_code == 200
+
+
+def list_mail_subjects(world: World) -> list[object]:
+    return [row["subject"] for row in mail.list_outbox(world.rt)]
+
+
+def test_view_notifications_are_sent_once_per_hour_and_file(world: World) -> None:
+    made, other = world.pia.upload(), world.pia.upload(name="other.pdf")
+    for each in (made, other):
+        set_notifications(world, each, notifyOnView=True)
+    FakeReader(world, made["shortId"], address="198.51.100.1").read_page(6)
+    FakeReader(world, made["shortId"], address="198.51.100.2").read_page(6)
+    FakeReader(world, other["shortId"]).read_page(6)
+    assert list_mail_subjects(world) == ['Someone is reading "other.pdf"', 'Someone is reading "report.pdf"']
+    world.clock.advance(minutes=59, seconds=30)
+    FakeReader(world, made["shortId"], address="198.51.100.3").read_page(6)
+    assert len(list_mail_subjects(world)) == 2
+    world.clock.advance(minutes=1)
+    FakeReader(world, made["shortId"], address="198.51.100.4").read_page(6)
+    newest = mail.list_outbox(world.rt)[0]
+    message = str(mail.show(world.rt, str(newest["uuid"]))["message"])
+    assert "3 readers since the last mail about it." in message
+    assert f"http://127.0.0.1:8787/readership/{made['uuid']}" in message
+    assert newest["to"] == "pia@example.com"
+
+
+def test_scanners_and_files_without_notifications_send_no_email(world: World) -> None:
+    made = world.pia.upload()
+    FakeReader(world, made["shortId"]).read_page(6)
+    set_notifications(world, made, notifyOnView=True)
+    FakeReader(world, made["shortId"]).read_page(2, input=False)
+    FakeReader(world, made["shortId"]).read_page(60, input=False)
+    assert list_mail_subjects(world) == []
+
+
+def test_a_downgraded_owner_receives_no_notifications(world: World) -> None:
+    made = world.bea.upload()
+    assert world.bea.put(f"/api/v1/files/{made['uuid']}/settings", json={"notifyOnView": True}).status_code == 200
+    accounts.set_tier(world.rt, "bea@example.com", Plan.FREE)
+    FakeReader(world, made["shortId"]).read_page(6)
+    assert list_mail_subjects(world) == []
+
+
+def test_emails_do_not_contain_the_label_of_a_variant(world: World) -> None:
+    made = world.pia.upload()
+    set_notifications(world, made, notifyOnView=True)
+    variant = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Secret Buyer"}).get_json()
+    FakeReader(world, variant["shortId"]).read_page(6)
+    (row,) = mail.list_outbox(world.rt)
+    message = str(mail.show(world.rt, str(row["uuid"]))["message"])
+    assert "Secret Buyer" not in message
+    assert "through a personal link" in message
