@@ -26,7 +26,7 @@ _LIST_MISALIGNED_BOXES = """() => {
   };
   const findMiddle = ({ top, bottom }) => (top + bottom) / 2;
   return [...document.querySelectorAll("[type=checkbox], [type=radio]")]
-    .filter((box) => isShown(box) && box.labels.length)
+    .filter((box) => isShown(box) && box.labels[0]?.textContent.trim())
     .map((box) => {
       const [own, letter] = [box.getBoundingClientRect(), findFirstLetter(box.labels[0])];
       return { name: box.name, away: findMiddle(own) - findMiddle(letter), between: letter.left - own.right };

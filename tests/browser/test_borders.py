@@ -21,7 +21,7 @@ FIELDS = (
 )
 BUTTONS = ".button, .range-choices"
 DROP_ZONES = ".upload-drop, .share-drop"
-CARDS = ".card:not(.feedback-part), .file-cards, .tiles"
+CARDS = ".card:not(.feedback-part, .upload), .file-cards, .tiles"
 STATES = (
     list_pages()
     | {name: VIEWER_STATES[f"viewer.{name}"] for name in ("standard", "find", "annotation", "notes", "visit")}
