@@ -151,7 +151,9 @@ def open_blobs(config: Config) -> BlobStore:
         return FolderStore(root, tmp, _generate_blob_key, is_shared=True, encrypt=encrypt)
     from docshare.server.store.bucket import BucketStore  # its packages are an optional dependency
 
-    return BucketStore(config.storage, config.data_dir, _generate_blob_key, os.environ, encrypt=encrypt)
+    return BucketStore(
+        config.storage, config.data_dir, _generate_blob_key, os.environ, encrypt=encrypt, ca_bundle=config.ca_bundle
+    )
 
 
 def _generate_blob_key() -> str:

@@ -35,7 +35,7 @@ from docshare.server.store.blobs import (
 from docshare.server.store.trees import remove_tree
 
 if TYPE_CHECKING:
-    from obstore.store import S3Config
+    from obstore.store import ClientConfig, S3Config
 
 COPIES = "copies"
 """The folder of local copies, in the data directory."""
@@ -50,6 +50,8 @@ _DEFAULT_REGION = "us-east-1"
 _REASONS = (
     re.compile(r"<Code>(.*?)</Code>.*?<Message>(.*?)</Message>", re.DOTALL),
     re.compile(r"status code: (\d{3}(?: \w+)*)"),
+    re.compile(r"\b(InvalidCertificate)\(\s*(\w+)"),
+    re.compile(r"\b(?:message|error): \"([^\"]+)\""),  # of the system, deep in the tree
     re.compile(r" - (.*error.*)"),
 )
 _CREDENTIALS = ("access_key_id", "secret_access_key", "session_token")
@@ -72,7 +74,8 @@ class BucketBlob:
 
 class BucketStore(BlobStore):
     """Blobs as objects ``<prefix>/<key>`` of a bucket. ``folder``: the data directory, with the partial files, the
-    local copies and the lock of a backup; ``environ`` has the credentials; ``name`` as for ``BlobStore``."""
+    local copies and the lock of a backup; ``environ`` has the credentials; ``name`` as for ``BlobStore``; ``ca_bundle``
+    certificates trusted in addition to the system's."""
 
     is_shared = True
 
@@ -84,11 +87,12 @@ class BucketStore(BlobStore):
         environ: Mapping[str, str],
         *,
         encrypt: Callable[[int], bytes] | None = None,
+        ca_bundle: Path | None = None,
     ) -> None:
         super().__init__(folder / "tmp", folder / BACKUP_LOCK, name, encrypt)
         self.tmp.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._cache = BlobCache(folder / COPIES)
-        self._client = _connect(address, environ)
+        self._client = _connect(address, environ, ca_bundle)
         self._health_lock = threading.Lock()
         self._health: tuple[float, bool] = (-_HEALTH_INTERVAL_S, False)
         self._has_refused = False  # an upload failed, so health checks also write
@@ -261,10 +265,11 @@ def _summarize(text: str) -> str:
     return text.strip().partition("\n")[0]
 
 
-def _connect(address: BucketAddress, environ: Mapping[str, str]) -> S3Store:
+def _connect(address: BucketAddress, environ: Mapping[str, str], ca_bundle: Path | None) -> S3Store:
     options: S3Config = {"region": address.region or _find_region(environ)}
     if address.endpoint is not None:
         options["endpoint"] = address.endpoint
+    trusted: ClientConfig = {} if ca_bundle is None else {"root_certificate": ca_bundle.read_bytes()}
     return S3Store(
         address.bucket,
         prefix=address.prefix or None,
@@ -274,6 +279,7 @@ def _connect(address: BucketAddress, environ: Mapping[str, str]) -> S3Store:
             "connect_timeout": timedelta(seconds=_CONNECT_TIMEOUT_S),
             "read_timeout": timedelta(seconds=_READ_TIMEOUT_S),
             "timeout": timedelta(seconds=_REQUEST_TIMEOUT_S),
+            **trusted,
         },
         retry_config={
             "max_retries": 3,

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import requests
@@ -11,7 +12,9 @@ import requests
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.object_store import ObjectStore, run_object_store
 from tests.support.polling import wait_until
-from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
+from tests.support.ports import find_free_port
+from tests.support.servers.server_process import ServerProcess, make_env, run_admin, run_docshare, run_server
+from tests.support.servers.tls import make_signed_context, terminate_tls
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +99,26 @@ def test_an_unusable_bucket_is_reported_in_one_error(engine: ObjectStore, tmp_pa
         (2, {"DOCSHARE_STORAGE_URL": "s3://bucket/../other"}, "must not contain '//', '.' or '..'"),
         (2, {"DOCSHARE_STORAGE_URL": "ftp://host/folder"}, "expected an address like s3://bucket"),
         (2, {"DOCSHARE_STORAGE_URL": f"file://{tmp_path}/missing"}, "no such folder"),
-        (11, {"DOCSHARE_STORAGE_URL": "s3://bucket?endpoint=http://127.0.0.1:9"}, "the storage cannot be reached"),
+        (11, {"DOCSHARE_STORAGE_URL": "s3://bucket?endpoint=http://127.0.0.1:9"}, "reached: Connection refused"),
     ):
         done = run_docshare("serve", "--port", "0", env=mine | environ)
         assert (done.returncode, words in done.stderr, "Traceback" in done.stderr) == (code, True, False), done.stderr
         assert len(done.stderr.strip().splitlines()) <= 2, done.stderr
+
+
+def test_a_store_with_the_certificate_of_a_private_authority_requires_the_ca_bundle(
+    engine: ObjectStore, tmp_path: Path
+) -> None:
+    context, authority = make_signed_context(tmp_path, "localhost")
+    port = find_free_port()
+    url = engine.make_url(engine.create_bucket()).replace(
+        quote(engine.endpoint, safe=""), quote(f"https://localhost:{port}", safe="")
+    )
+    env = make_env(tmp_path, DOCSHARE_STORAGE_URL=url, **engine.environ)
+    with terminate_tls(context, port, engine.ports["proxy"]):
+        done = run_docshare("serve", "--port", "0", env=env)
+        assert (done.returncode, "InvalidCertificate: UnknownIssuer" in done.stderr) == (11, True), done.stderr
+        run_admin(env | {"DOCSHARE_CA_BUNDLE": str(authority)}, "account", "create", "ada@example.com")
 
 
 def test_a_store_with_documents_of_another_database_is_rejected(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +18,23 @@ def make_tls_context(folder: Path, name: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(make_certificate(folder, name), folder / "key.pem")
     return context
+
+
+def make_signed_context(folder: Path, name: str) -> tuple[ssl.SSLContext, Path]:
+    """Return the context of a server called ``name``, and the certificate of the private authority that signed its
+    own: some clients reject one that is both."""
+    files = ("-days", "1", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+    (folder / "names").write_text(f"subjectAltName=DNS:{name}\nbasicConstraints=CA:FALSE\n")
+    for words in (
+        ("req", "-x509", *files, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority"),
+        ("req", *files[2:], "-keyout", "key.pem", "-out", "request", "-subj", "/CN=server"),
+        ("x509", "-req", "-in", "request", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "cert.pem",
+         "-days", "1", "-extfile", "names"),
+    ):  # fmt: skip
+        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return context, folder / "ca.pem"
 
 
 @contextmanager
