@@ -54,6 +54,12 @@ def read_file(world: World) -> dict[str, Any]:
     return made
 
 
+def test_the_only_day_of_a_range_is_a_narrow_column_in_the_middle(world: World, read_file: dict[str, Any]) -> None:
+    page = get_report(world, read_file, "?from=2026-09-29&to=2026-09-29")
+    (bar,) = page.find_one("figure", id="views").find_all("rect", class_="bar")
+    assert (bar.attrs["x"], bar.attrs["width"]) == ("43%", "14%")
+
+
 def test_seven_days_are_compared_with_the_seven_before(world: World, read_file: dict[str, Any]) -> None:
     page = get_report(world, read_file, "?range=7d")
     assert page.find_one("p", class_="range-text").words == (
