@@ -14,7 +14,7 @@ HEAT_LEVELS = 5
 _SCALE_TOPS = (4, 8, 20, 40, 60, 120, 240, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 86_400)  # seconds
 _Item = TypeVar("_Item")
 _MAX_COLUMNS = 120
-_MAX_WIDTH = 14.0  # percent of the chart; the only column of a chart would look like a wall
+_MAX_COLUMN_WIDTH = 14.0  # percent of the chart; the only column of a chart would look like a wall
 _MAX_CENTERED_COLUMNS = 20  # with more columns, centered labels of the outer ones would extend beyond the chart
 _GRID_LINES = (0.0, 25.0, 50.0, 75.0)  # percent from the top
 
@@ -66,7 +66,7 @@ def page_column(place: int, count: int, page: str, share: float, tip: str) -> Ch
 def draw_columns(key: str, title: str, description: str, found: Sequence[ChartColumn], scale: tuple[str, ...]) -> Chart:
     """Return a column chart over a grid; ``scale``: labels beside it, from top to bottom."""
     step = 100 / max(len(found), 1)
-    gap = max(min(step * 0.22, 0.7), (step - _MAX_WIDTH) / 2)
+    gap = max(min(step * 0.22, 0.7), (step - _MAX_COLUMN_WIDTH) / 2)
     columns = [_draw_column(number * step, step, gap, column) for number, column in enumerate(found)]
     plot = described_svg(key, title, description, *_draw_grid(), *columns, class_="plot")
     return Chart(plot, _draw_axis(found, step), scale)

@@ -79,9 +79,9 @@ class ConnectionLimiter:
     """All connections of a server, at most ``limit``.
 
     ``share`` is the maximum of one network, unless ``is_exempt(address)``. ``clock`` returns monotonic seconds;
-    ``seconds`` is how long a connection may stay in each phase (no entry: no limit). ``close_queued(network)`` closes
-    the connection of a network whose request was queued last, and returns False if there is none. ``closed_count`` and
-    ``refused_count`` count the connections closed or refused because of the limits.
+    ``seconds`` is how long a connection may stay in each phase (no entry: no limit). ``close_queued(network)`` closes,
+    of the connections of a network, the one with the newest queued request, and returns False if there is none.
+    ``closed_count`` and ``refused_count`` count the connections closed or refused because of the limits.
     """
 
     close_queued: Callable[[str], bool] = staticmethod(lambda _: False)  # set by the server, which has the queue

@@ -266,13 +266,13 @@ class Server:
             listener.stop_accepting()
         # The next request of a connection may be on its way: a proxy keeps connections open and reuses them, and cannot
         # repeat a POST if one is closed. Its response announces the end of the connection.
-        closed_at: dict[Channel, float] = {}
+        close_at: dict[Channel, float] = {}
         self._run_once(0)  # requests that have arrived meanwhile are answered
         while (now := time.monotonic()) < until:
             for channel in self._list_channels():
                 if channel.current_phase() not in _PHASES_BETWEEN_REQUESTS:
-                    closed_at.pop(channel, None)
-                elif now >= closed_at.setdefault(channel, now + _NEXT_REQUEST_SECONDS):
+                    close_at.pop(channel, None)
+                elif now >= close_at.setdefault(channel, now + _NEXT_REQUEST_SECONDS):
                     channel.handle_close()
             if not self._list_channels():
                 return

@@ -20,7 +20,7 @@ from tests.support.servers.server_process import make_env, run_admin, run_docsha
 
 @dataclass
 class GuardedDatabase:
-    """``server`` has the role ``guest``, whose password is ``right-word`` and who owns the databases ``first``,
+    """``server`` has the role ``guest`` with the password ``right-word``, the owner of the databases ``first``,
     ``second`` and ``ascii``; ``certificate`` is that of the server."""
 
     server: PostgresqlServer

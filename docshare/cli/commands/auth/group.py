@@ -103,7 +103,7 @@ def login(
     ctx = current_context()
     name, url = _choose_profile(ctx)
     _forget_profile_option(ctx, name)
-    wanted = _parse_scopes(scope)
+    wanted = parse_scopes(scope or list(SCOPES))
     kept = {"url": url, **({"client_id": client_id} if client_id else {})}
     if device and (with_token or no_browser or callback_port):
         raise Stop(ExitCode.USAGE, "--device excludes --with-token, --no-browser and --callback-port")
@@ -178,9 +178,8 @@ def _suggest_profile_name(base: str, known: Any) -> str:
     return next(name for name in names if name not in known)
 
 
-def _parse_scopes(asked: Sequence[str] | None) -> str:
-    if not asked:
-        return " ".join(SCOPES)
+def parse_scopes(asked: Sequence[str]) -> str:
+    """Return the scopes of ``--scope`` with spaces between. Raise Stop (2) for none, or for an unknown one."""
     found = normalize_scopes(" ".join(split_words(asked)))
     if found is None:
         raise Stop(

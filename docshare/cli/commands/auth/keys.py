@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from docshare.cli.commands.auth.group import parse_scopes
 from docshare.cli.commands.settings.values import parse_time
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FileResolver
@@ -12,10 +13,8 @@ from docshare.cli.framework.bulk import print_requests
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRun, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.options import split_words
 from docshare.cli.framework.prompts import confirm
 from docshare.cli.terminal.output import Column, Spec
-from docshare.contract.scopes import SCOPES, normalize_scopes
 from docshare.contract.wire import drop_none, format_instant
 
 app = App(
@@ -82,11 +81,7 @@ def create(
       docshare auth keys create --scope files:read,files:write --file slug:manual --name docs-build
     """
     ctx = current_context()
-    scopes = normalize_scopes(" ".join(split_words(scope)))
-    if scopes is None:
-        raise Stop(
-            ExitCode.USAGE, f"--scope: unknown scope in {', '.join(scope)!r}", hint=f"Scopes are: {', '.join(SCOPES)}."
-        )
+    scopes = parse_scopes(scope)
     end = None
     if expires is not None:
         found = parse_time(ctx, expires, "--expires")

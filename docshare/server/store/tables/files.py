@@ -96,7 +96,7 @@ def insert(store: Store, columns: Mapping[str, Any]) -> File:
 def replace_content(
     store: Store, file_id: int, content: tuple[str, int, int, str, str, str], version: int, consumed: int, now: int
 ) -> None:
-    """Replace the content of a file, which is no longer burned, and append the revision.
+    """Replace the content of a file and append the revision; a burned file is active again.
 
     Parameters: ``content`` name, size, pages, page sizes, SHA-256 and blob; ``consumed`` views of the view limit.
     """
