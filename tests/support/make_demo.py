@@ -276,7 +276,7 @@ VIEW_RULES = (
         "Counts",
         SUN,
         (
-            "Five seconds on a visible page",
+            "Two seconds or more on the page",
             "A tap, a key or a turn of the wheel",
             "Time on the page in front of the reader",
             "Each visit once, also on a shaky line",
