@@ -43,8 +43,8 @@ class ListenerHooks:
     """The hooks of the server.
 
     The ``judge`` of each request, ``create_partial`` that opens a partial file, ``draw_error`` that renders an error,
-    the ``writer``, a thread that may wait for the disk, ``find_client`` of ``make_server``, and ``headers`` of every
-    response.
+    the ``writer``, a thread that may wait for the disk, ``find_client`` and ``is_link_page`` of ``make_server``, and
+    ``headers`` of every response.
     """
 
     judge: Judge
@@ -52,6 +52,7 @@ class ListenerHooks:
     draw_error: RefusalBuilder
     writer: Executor
     find_client: Callable[[str, str | None], str]
+    is_link_page: Callable[[str, str], bool]
     headers: tuple[tuple[str, str], ...] = ()
 
     def find_verdict(self, head: RequestHead) -> Verdict:
