@@ -12,20 +12,22 @@ for something else."""
 
 
 class FairQueue:
-    """The requests that wait for a worker thread, in a fair order: the many requests of one network delay only itself.
+    """The requests that wait for a worker thread, in a fair order: a network with many requests delays only itself.
 
-    Networks take turns in rounds; one that was not in the last round is first every other time. It has the methods of
-    a deque that waitress calls, with its lock held. ``find_client`` returns the address of the client whose request a
-    channel queues.
+    Networks with queued requests take turns in a rotation. Every other turn goes to a network that has just begun to
+    queue, if there is one; after its first turn it joins the rotation.
+
+    This class has those methods of a deque that waitress calls, with its lock held. ``find_client`` returns the address
+    of the client whose request a channel queues.
     """
 
     def __init__(self, find_client: Callable[[Any], str]) -> None:
         self._find_client = find_client
         self._size = 0
-        self._queues: dict[str, deque[Any]] = {}  # a network stays in it until a round finds it without requests
+        self._queues: dict[str, deque[Any]] = {}  # an empty queue is removed when it is the turn of its network
         self._new_networks: deque[str] = deque()
-        self._rounds: deque[str] = deque()
-        self._rounds_next = False
+        self._rotation: deque[str] = deque()
+        self._is_rotation_next = False
 
     def __len__(self) -> int:
         return self._size
@@ -43,14 +45,16 @@ class FairQueue:
         """Return the channel whose request is next; there must be one."""
         while True:
             networks = (
-                self._rounds if self._rounds and (self._rounds_next or not self._new_networks) else self._new_networks
+                self._rotation
+                if self._rotation and (self._is_rotation_next or not self._new_networks)
+                else self._new_networks
             )
             network = networks.popleft()
             if self._queues[network]:
                 break
             del self._queues[network]
-        self._rounds_next = networks is self._new_networks
-        self._rounds.append(network)
+        self._is_rotation_next = networks is self._new_networks
+        self._rotation.append(network)
         self._size -= 1
         return self._queues[network].popleft()
 
