@@ -120,8 +120,8 @@ def serve_by_listener(app: Flask, blobs: FolderStore) -> Iterator[Send]:
         app,
         bind_sockets("127.0.0.1", 0),
         judge=lambda head: Acceptance(LIMIT + MB, stores_files=True),
-        parts=blobs.create_partial,
-        draw_error=lambda status, path, detail: Refusal(status, body=detail.encode()),
+        create_partial=blobs.create_partial,
+        render_error=lambda status, path, detail: Refusal(status, body=detail.encode()),
     )
     thread = threading.Thread(target=server.run)
     thread.start()
