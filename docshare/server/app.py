@@ -1,15 +1,19 @@
 """Wires the application together."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from flask import Flask
 
+from docshare.contract.fields import RESERVED_SLUGS
 from docshare.server import admin, api, web
 from docshare.server.http import health, metrics, views
 from docshare.server.http.request_log import register_request_log
 from docshare.server.http.uploads import UploadRequest
 from docshare.server.runtime import Runtime
+
+_LINK_PAGE = re.compile(r"/(?:embed/)?([^/]+)|/api/files/[^/]+/qr-code")
 
 
 class SynchronousFlask(Flask):
@@ -31,6 +35,13 @@ def create_app(runtime: Runtime) -> Flask:
     app = _build_app()
     set_runtime(app, runtime)
     return app
+
+
+def is_link_page(method: str, path: str) -> bool:
+    """Return whether a request is for a page, an embed page, a QR code or an oEmbed document of a link, which this
+    process computes by itself."""
+    found = _LINK_PAGE.fullmatch(path) if method in ("GET", "HEAD") else None
+    return found is not None and (found[1] == "oembed" or found[1] not in RESERVED_SLUGS)
 
 
 def set_runtime(app: Flask, runtime: Runtime) -> None:

@@ -98,6 +98,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         value: str | None = self.requests[0].headers.get("X_FORWARDED_FOR") if self.requests else None
         return value
 
+    def get_method_and_path(self) -> tuple[str, str]:
+        """Return the method and the path of the request that runs next, or empty texts for a rejected one."""
+        request = self.requests[0] if self.requests else None
+        return (request.command, request.path) if request and not request.error else ("", "")
+
     def wanted_events(self) -> int:
         """Return the events that this connection needs now. A worker thread may change them at any time."""
         return (READ if self.readable() else 0) | (WRITE if self.writable() else 0)
@@ -186,8 +191,18 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self.server.thread_state.channel = self
         # Set this before the response is written, because the loop may have sent all of it before service() returns.
         self._has_unread_body = any(request.has_unread_body for request in self.requests)
-        with self.requests[0].parkable.run():
-            super().service()
+        try:
+            with self.requests[0].parkable.run():
+                super().service()
+        finally:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Let the next page of a link run if this was one."""
+        dispatcher = self.server.task_dispatcher
+        with dispatcher.lock:
+            if dispatcher.queue.finish(self):
+                dispatcher.queue_cv.notify()
 
     def readable(self) -> bool:
         """Return whether this connection can be read now."""

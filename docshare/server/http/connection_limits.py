@@ -1,15 +1,15 @@
-"""Limit connections and queue requests fairly. Standard library only.
+"""Limit connections. Standard library only.
 
 A connection is closed after a deadline, or to make room for a new one.
 
 Limits for one address apply to its *network*: an IPv4 address, or a /64 of IPv6 (``network_key``).
 """
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from enum import IntEnum
 from ipaddress import IPv6Address
-from typing import Any, Protocol
+from typing import Protocol
 
 SHARE_DIVISOR = 4
 """One network may hold this fraction of the limit of connections: 1/4. An office of 80 people behind one address needs
@@ -219,62 +219,6 @@ class ConnectionLimiter:
             return False
         self._enter_phase(connection, Phase.TRANSFERRING)
         return True
-
-
-class FairQueue:
-    """The requests that wait for a worker thread, in a fair order: a network with many requests delays only itself.
-
-    Networks with queued requests take turns in a rotation. Every other turn goes to a network that has just begun to
-    queue, if there is one; after its first turn it joins the rotation.
-
-    This class has those methods of a deque that waitress calls, with its lock held. ``find_client`` returns the address
-    of the client whose request a channel queues.
-    """
-
-    def __init__(self, find_client: Callable[[Any], str]) -> None:
-        self._find_client = find_client
-        self._size = 0
-        self._queues: dict[str, deque[Any]] = {}  # an empty queue is removed when it is the turn of its network
-        self._new_networks: deque[str] = deque()
-        self._rotation: deque[str] = deque()
-        self._is_rotation_next = False
-
-    def __len__(self) -> int:
-        return self._size
-
-    def append(self, channel: Any) -> None:
-        """Queue the request of ``channel``."""
-        self._size += 1
-        network = network_key(self._find_client(channel))
-        if network not in self._queues:
-            self._queues[network] = deque()
-            self._new_networks.append(network)
-        self._queues[network].append(channel)
-
-    def popleft(self) -> Any:
-        """Return the channel whose request is next; there must be one."""
-        while True:
-            networks = (
-                self._rotation
-                if self._rotation and (self._is_rotation_next or not self._new_networks)
-                else self._new_networks
-            )
-            network = networks.popleft()
-            if self._queues[network]:
-                break
-            del self._queues[network]
-        self._is_rotation_next = networks is self._new_networks
-        self._rotation.append(network)
-        self._size -= 1
-        return self._queues[network].popleft()
-
-    def drop_newest(self, network: str) -> Any | None:
-        """Remove and return the channel of ``network`` that was queued last; None if it has no queued request."""
-        queue = self._queues.get(network)
-        if not queue:
-            return None
-        self._size -= 1
-        return queue.pop()
 
 
 def network_key(peer: str) -> str:

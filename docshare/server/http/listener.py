@@ -20,8 +20,9 @@ from waitress.task import ThreadedTaskDispatcher
 
 from docshare.contract.plans import GB, MB
 from docshare.server.http.channel import LINGER_SECONDS, Channel
-from docshare.server.http.connection_limits import ConnectionLimiter, FairQueue, Phase
+from docshare.server.http.connection_limits import ConnectionLimiter, Phase
 from docshare.server.http.event_loop import EventLoop
+from docshare.server.http.fair_queue import LINK_PAGE_SECONDS, RequestQueue
 from docshare.server.http.request_parser import ListenerHooks
 from docshare.server.http.verdicts import ErrorRenderer, Judge
 from docshare.server.store.blobs import PartialFile
@@ -171,8 +172,10 @@ class Server:
         self._logged_at = -_LOG_INTERVAL_SECONDS
         self._stop_deadline: float | None = None
         self._dispatcher = ThreadedTaskDispatcher()
-        self._queue = self._dispatcher.queue = FairQueue(
-            lambda channel: hooks.find_client(channel.peer, channel.get_forwarded_header())
+        self._queue = self._dispatcher.queue = RequestQueue(
+            lambda channel: hooks.find_client(channel.peer, channel.get_forwarded_header()),
+            lambda channel: hooks.is_link_page(*channel.get_method_and_path()),
+            limiter.clock,
         )
         limiter.close_queued = self._close_queued
         self._listeners = [
@@ -221,6 +224,12 @@ class Server:
             self._listeners[0].wake()
 
     def _run_once(self, timeout: float) -> None:
+        if self._queue.has_waiting_pages():
+            # A page waits at most until the running one is considered to wait itself; nothing else reports that.
+            timeout = min(timeout, LINK_PAGE_SECONDS)
+            with self._dispatcher.lock:
+                if self._queue:
+                    self._dispatcher.queue_cv.notify()
         self._loop.run_once(timeout, self._update_phase)
         now = self.limiter.clock()
         if now < self._check_at:
@@ -244,10 +253,9 @@ class Server:
         channel.handle_close()
         return True
 
-    def _take_queued(self) -> Channel | None:
+    def _take_queued(self) -> list[Channel]:
         with self._dispatcher.lock:
-            channel: Channel | None = self._queue.popleft() if self._queue else None
-            return channel
+            return self._queue.take_all()
 
     def _log_limits(self, now: float) -> None:
         """Log, from time to time, that connections were closed or refused because of the limits."""
@@ -287,8 +295,9 @@ class Server:
         with self._dispatcher.lock:  # here, because waitress would measure the wait by the wall clock
             self._dispatcher.thread_exit_cv.wait_for(lambda: not self._dispatcher.threads, 1)
         # Without the lock, which waitress would hold: a canceled request may queue another one that waited for it.
-        while (queued := self._take_queued()) is not None:
-            queued.cancel()
+        while queued := self._take_queued():
+            for channel in queued:
+                channel.cancel()
         self._hooks.writer.shutdown()
         for listener in self._listeners:
             listener.close()
@@ -332,6 +341,7 @@ def make_server(
     connections: int | None = None,
     is_exempt: Callable[[str], bool] = lambda peer: False,
     find_client: Callable[[str, str | None], str] = lambda peer, forwarded: peer,
+    is_link_page: Callable[[str, str], bool] = lambda method, path: False,
     clock: Callable[[], float] = time.monotonic,
     is_shared: bool = False,
 ) -> Server:
@@ -345,8 +355,9 @@ def make_server(
     between two requests, and for each ``MIN_PROGRESS_BYTES`` of a body or a response. ``connections`` is their maximum
     number, by default as many as the system allows. ``is_exempt`` returns whether one address may use all of them.
     ``find_client`` returns the address of a client from that of its connection and its ``X-Forwarded-For`` header;
-    requests are queued by that address, so clients of a trusted proxy wait only for their own. ``clock`` returns
-    monotonic seconds. ``is_shared``: other processes accept from the same sockets.
+    requests are queued by that address, so clients of a trusted proxy wait only for their own. ``is_link_page``
+    returns for a method and a path whether it is a page of a link, as in ``RequestQueue``. ``clock`` returns monotonic
+    seconds. ``is_shared``: other processes accept from the same sockets.
     """
     adjustments = Adjustments(
         sockets=list(sockets),
@@ -370,7 +381,7 @@ def make_server(
         Phase.TRANSFERRING: idle_seconds,
     }
     limiter = ConnectionLimiter(connections or _compute_max_connections(), clock, seconds, is_exempt)
-    hooks = ListenerHooks(judge, create_partial, render_error, writer, find_client, tuple(headers))
+    hooks = ListenerHooks(judge, create_partial, render_error, writer, find_client, is_link_page, tuple(headers))
     return Server(app, adjustments, hooks, limiter, sockets, is_shared=is_shared)
 
 

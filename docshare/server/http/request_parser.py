@@ -50,6 +50,7 @@ class ListenerHooks:
     render_error: ErrorRenderer
     writer: Executor
     find_client: Callable[[str, str | None], str]
+    is_link_page: Callable[[str, str], bool]
     headers: tuple[tuple[str, str], ...] = ()
 
     def find_verdict(self, head: RequestHead) -> Verdict:
