@@ -14,13 +14,9 @@ from tests.support.outside.fake_api import FakeApi, FakeTime
 from tests.support.people.cast import World
 from tests.support.shell import Shell
 
+pytestmark = pytest.mark.file_document(name="Report.pdf")
+
 _UNKNOWN = "Check the link; it may be revoked or deleted"
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return the upload result of a document of three pages that Pia shares."""
-    return world.pia.upload(name="Report.pdf")
 
 
 @pytest.fixture
