@@ -10,7 +10,7 @@ from docshare.contract.fields import RESERVED_SLUGS
 from docshare.server import admin, api, web
 from docshare.server.http import health, metrics, views
 from docshare.server.http.request_log import register_request_log
-from docshare.server.http.uploads import IntakeRequest
+from docshare.server.http.uploads import UploadRequest
 from docshare.server.runtime import Runtime
 
 _LINK_PAGE = re.compile(r"/(?:embed/)?([^/]+)|/api/files/[^/]+/qr-code")
@@ -52,7 +52,7 @@ def set_runtime(app: Flask, runtime: Runtime) -> None:
 
 def _build_app() -> Flask:
     app = SynchronousFlask("docshare.server", static_folder=None, template_folder="web/templates")
-    app.request_class = IntakeRequest
+    app.request_class = UploadRequest
     app.json.sort_keys = False  # type: ignore[attr-defined]  # the contract fixes the order of keys
     register_request_log(app)
     api.register(app)

@@ -39,6 +39,15 @@ def deck(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def work_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Create an empty directory and change to it."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
 def server_url(world: World) -> Iterator[str]:
     """Yield the address of a real server with the cast of ``world``."""
     from tests.support.servers.in_process_server import serve_world

@@ -27,7 +27,7 @@ FORM_OVERHEAD = 768 * 1024
 """Bytes that a form may add to its file: ten parts with fields of 64 kB and headers of 8 kB, and the boundaries."""
 
 
-class IntakeRequest(Request):
+class UploadRequest(Request):
     """A request that deletes its uploaded files when it is closed, except those that the store has kept."""
 
     def close(self) -> None:

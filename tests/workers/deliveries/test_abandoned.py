@@ -13,10 +13,11 @@ from docshare.server.services.operations import mail, sweeps
 from docshare.server.services.webhooks import dispatch
 from tests.support.engines.rows import count_rows
 from tests.support.outside.due_deliveries import deliver_due
-from tests.support.outside.import_source import Script, http_response
+from tests.support.outside.import_source import Script
 from tests.support.outside.receivers import (
     LOOPBACK_NETWORKS,
     OK,
+    SERVER_ERROR,
     CreatedWebhook,
     FakeReceiver,
     ReceivedRequest,
@@ -32,18 +33,10 @@ from tests.support.people.cast import World
 pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
 
 
-SERVER_ERROR = http_response(b"", "500 Internal Server Error")
-
-
 @pytest.fixture
 def receiver() -> Iterator[FakeReceiver]:
     with open_receiver(SERVER_ERROR) as running:
         yield running
-
-
-@pytest.fixture
-def file(world: World) -> str:
-    return str(world.pia.upload()["uuid"])
 
 
 def abandon_events(world: World, file: str, times: int) -> None:

@@ -166,7 +166,7 @@ def _print_feed(ctx: Context, client: "Client", request: "ApiRequest") -> None:
 def _write_response(ctx: Context, answer: "RawResponse", output: str | None) -> None:
     kind = _find_header(answer.headers, "content-type").lower()
     if output is not None:
-        from docshare.cli.commands.files.download import store
+        from docshare.cli.commands.files.save import store
         from docshare.client.files import DownloadedContent
 
         length = _find_header(answer.headers, "content-length")

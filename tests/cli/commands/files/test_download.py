@@ -6,20 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from docshare.cli.commands.files.download import sanitize_name
+from docshare.cli.commands.files.save import sanitize_name
 from tests.support.outside.fake_api import FakeApi, FakeResponse, problem
 from tests.support.shell import Shell
 
 ID = "aB3dE5fG7hJ9"
 PDF = b"%PDF-1.7\n" + bytes(range(256)) * 4096
-
-
-@pytest.fixture
-def work_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    place = tmp_path / "work"
-    place.mkdir()
-    monkeypatch.chdir(place)
-    return place
 
 
 def offer_download(api: FakeApi, *, missing: int = 0, name: str = "deck.pdf", media: str = "application/pdf") -> None:
