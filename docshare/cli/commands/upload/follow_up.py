@@ -18,12 +18,10 @@ def present_links(context: "Context", links: Sequence[str], *, qr: bool, copy: b
         return
     if qr:
         _draw_qr(context, links[0])
-    if copy:
-        if not copy_text(context, "\n".join(links)):
-            context.warn("cannot copy the link: install wl-copy, xclip or xsel")
-    if open_link:
-        if not (may_open(context) and context.open_browser(links[0])):
-            context.warn("cannot open the link: no browser found")
+    if copy and not copy_text(context, "\n".join(links)):
+        context.warn("cannot copy the link: install wl-copy, xclip or xsel")
+    if open_link and not (may_open(context) and context.open_browser(links[0])):
+        context.warn("cannot open the link: no browser found")
 
 
 def _draw_qr(context: "Context", link: str) -> None:
