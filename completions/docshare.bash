@@ -76,13 +76,13 @@ _docshare() {
             '|doctor') command='doctor' ;;
             '|completion') command='completion' ;;
             '|help') command='help' ;;
-            'files|download') command='files download' ;;
-            'files|replace') command='files replace' ;;
-            'files|wait') command='files wait' ;;
             'files|list') command='files list' ;;
             'files|show') command='files show' ;;
             'files|delete') command='files delete' ;;
             'files|restore') command='files restore' ;;
+            'files|download') command='files download' ;;
+            'files|replace') command='files replace' ;;
+            'files|wait') command='files wait' ;;
             'settings|get') command='settings get' ;;
             'settings|set') command='settings set' ;;
             'settings|clear') command='settings clear' ;;
@@ -237,6 +237,11 @@ _docshare() {
         'import|--print') :; return ;;
         'import|--design-user-token-file') _docshare_local; return ;;
         'import|--design-token-file') _docshare_local; return ;;
+        'files list|--filter') :; return ;;
+        'files list|--sort') :; return ;;
+        'files list|--limit'|'files list|-L') :; return ;;
+        'files delete|--confirm') _docshare_cached files; return ;;
+        'files delete|--count') :; return ;;
         'files download|--output'|'files download|-o') _docshare_local; return ;;
         'files replace|--name') :; return ;;
         'files wait|--views') :; return ;;
@@ -244,11 +249,6 @@ _docshare() {
         'files wait|--timeout') :; return ;;
         'files wait|--interval') :; return ;;
         'files wait|--give-up-after') :; return ;;
-        'files list|--filter') :; return ;;
-        'files list|--sort') :; return ;;
-        'files list|--limit'|'files list|-L') :; return ;;
-        'files delete|--confirm') _docshare_cached files; return ;;
-        'files delete|--count') :; return ;;
         'settings set|--manage-token-file') _docshare_local; return ;;
         'settings set|--mode') _docshare_reply standard flipbook swipe magazine; return ;;
         'settings set|--password-file') _docshare_local; return ;;
@@ -560,14 +560,14 @@ _docshare() {
         '') commands='upload import files settings ls show rm download replace claim variants invites assets design qr push apply lint public open events gate readership pending wait explain webhooks whoami serve dashboard trigger admin auth profile config discover api doctor completion help' options='' ;;
         'upload') commands='' options='--mode --password-file --password-prompt --download --no-download --expires --show-expiry --hide-expiry --reader-choice --no-reader-choice --show-sender --hide-sender --views --pages --require-email --no-require-email --email-domain --notify --no-notify --watermark --no-watermark --receipt --no-receipt --slug --set --settings --name --files-from --null -0 --recursive -r --include --print --manifest --update --skip-existing --jobs --fail-fast --check --no-check --lint --fail-on --ignore --qr --copy --open --rollback --variants-csv --dry-run -n --help -h' ;;
         'import') commands='' options='--name --print --qr --copy --open --design-user-token-file --design-token-file --dry-run -n --help -h' ;;
-        'files') commands='download replace wait list show delete restore' options='--help -h' ;;
-        'files download') commands='' options='--output -o --force --help -h' ;;
-        'files replace') commands='' options='--name --keep-anchors --check --no-check --dry-run -n --help -h' ;;
-        'files wait') commands='' options='--views --state --timeout --interval --give-up-after --help -h' ;;
+        'files') commands='list show delete restore download replace wait' options='--help -h' ;;
         'files list') commands='' options='--filter --sort --limit -L --help -h' ;;
         'files show') commands='' options='--help -h' ;;
         'files delete') commands='' options='--purge --confirm --count --dry-run -n --help -h' ;;
         'files restore') commands='' options='--dry-run -n --help -h' ;;
+        'files download') commands='' options='--output -o --force --help -h' ;;
+        'files replace') commands='' options='--name --keep-anchors --check --no-check --dry-run -n --help -h' ;;
+        'files wait') commands='' options='--views --state --timeout --interval --give-up-after --help -h' ;;
         'settings') commands='get set clear schema export apply copy' options='--help -h' ;;
         'settings get') commands='' options='--help -h' ;;
         'settings set') commands='' options='--replace --validate --no-validate --read-back --no-read-back --strict --diff --manage-token-file --dry-run -n --mode --password-file --password-prompt --download --no-download --expires --show-expiry --hide-expiry --reader-choice --no-reader-choice --show-sender --hide-sender --views --pages --require-email --no-require-email --email-domain --notify --no-notify --watermark --no-watermark --receipt --no-receipt --slug --set --comments --no-comments --comments-public --no-comments-public --notify-comments --no-notify-comments --marks --no-marks --annotations --no-annotations --gate --ga4 --brand --cta-label --cta-url --watermark-opacity --background --logo --from-file --help -h' ;;
@@ -736,12 +736,12 @@ _docshare() {
     else
         case $command in
             'upload') _docshare_local ;;
-            'files download') _docshare_cached files ;;
-            'files replace') _docshare_cached files ;;
-            'files wait') _docshare_cached files ;;
             'files show') _docshare_cached files ;;
             'files delete') _docshare_cached files ;;
             'files restore') _docshare_cached files ;;
+            'files download') _docshare_cached files ;;
+            'files replace') _docshare_cached files ;;
+            'files wait') _docshare_cached files ;;
             'settings get') _docshare_cached files; _docshare_reply viewerMode password allowDownload showExpiry readerChoice showSender requireEmail notifyOnView deleteAt neverExpire viewLimit pageRange gateFields gateDomains askReceipt commentsEnabled commentsAllowPublic notifyOnComment marksEnabled annotationsEnabled watermark slug detachDesignToolDesign designToolUpdatesEnabled background.type background.color background.preset background.assetId background.fit background.blur background.dim logo.assetId logo.position logo.size logo.linkUrl logo.hideBadge page.shadow page.rounded page.edges page.coverAlone flip.speedMs flip.sound flip.rtl flip.layout swipe.autoAdvance swipe.intervalMs protect.contextMenu protect.print protect.select protect.blurOnLeave ga4Id brand.accentColor brand.toolbarTheme brand.badgePosition cta.label cta.url cta.style cta.color cta.position watermarkStyle.opacity watermarkStyle.density ;;
             'settings set') _docshare_cached files; _docshare_reply viewerMode=standard viewerMode=flipbook viewerMode=swipe viewerMode=magazine allowDownload=true allowDownload=false showExpiry=true showExpiry=false readerChoice=true readerChoice=false showSender=true showSender=false requireEmail=true requireEmail=false notifyOnView=true notifyOnView=false deleteAt= neverExpire=true neverExpire=false viewLimit= pageRange= gateFields= gateDomains= askReceipt=true askReceipt=false commentsEnabled=true commentsEnabled=false commentsAllowPublic=true commentsAllowPublic=false notifyOnComment=true notifyOnComment=false marksEnabled=true marksEnabled=false annotationsEnabled=true annotationsEnabled=false watermark=true watermark=false slug= detachDesignToolDesign=true detachDesignToolDesign=false designToolUpdatesEnabled=true designToolUpdatesEnabled=false background.type=solid background.type=gradient background.type=image background.color= background.preset=dusk background.preset=sand background.preset=slate background.preset=forest background.preset=blush background.preset=mono background.assetId= background.fit=cover background.fit=contain background.blur= background.dim= logo.assetId= logo.position=tl logo.position=tr logo.position=bl logo.position=br logo.size=s logo.size=m logo.size=l logo.size=xl logo.linkUrl= logo.hideBadge=true logo.hideBadge=false page.shadow= page.rounded= page.edges=true page.edges=false page.coverAlone=true page.coverAlone=false flip.speedMs= flip.sound=true flip.sound=false flip.rtl=true flip.rtl=false flip.layout=adaptive flip.layout=single flip.layout=double swipe.autoAdvance=true swipe.autoAdvance=false swipe.intervalMs= protect.contextMenu=true protect.contextMenu=false protect.print=true protect.print=false protect.select=true protect.select=false protect.blurOnLeave=true protect.blurOnLeave=false ga4Id= brand.accentColor= brand.toolbarTheme=light brand.toolbarTheme=dark brand.toolbarTheme=auto brand.badgePosition=tl brand.badgePosition=tr brand.badgePosition=bl brand.badgePosition=br cta.label= cta.url= cta.style=solid cta.style=outline cta.color= cta.position=tl cta.position=tr cta.position=bl cta.position=br cta.position=bar watermarkStyle.opacity= watermarkStyle.density=sparse watermarkStyle.density=normal watermarkStyle.density=dense ;;
             'settings clear') _docshare_cached files; _docshare_reply password slug gate domains page-range view-limit expiry viewer viewerMode allowDownload showExpiry readerChoice showSender requireEmail notifyOnView deleteAt neverExpire viewLimit pageRange gateFields gateDomains askReceipt commentsEnabled commentsAllowPublic notifyOnComment marksEnabled annotationsEnabled watermark detachDesignToolDesign designToolUpdatesEnabled background.type background.color background.preset background.assetId background.fit background.blur background.dim logo.assetId logo.position logo.size logo.linkUrl logo.hideBadge page.shadow page.rounded page.edges page.coverAlone flip.speedMs flip.sound flip.rtl flip.layout swipe.autoAdvance swipe.intervalMs protect.contextMenu protect.print protect.select protect.blurOnLeave ga4Id brand.accentColor brand.toolbarTheme brand.badgePosition cta.label cta.url cta.style cta.color cta.position watermarkStyle.opacity watermarkStyle.density ;;

@@ -164,7 +164,7 @@ class Store:
 
     def _run(self, statement: AnyStatement, params: Sequence[Any]) -> Any:
         if isinstance(statement, Query):
-            return self.engine.execute_sql(*statement.sql())
+            return self.engine.execute_sql(*self.engine.get_sql_context().parse(statement))
         return self.engine.execute_sql(spell_sqlite(statement), tuple(params))
 
     def fetch_all(self, statement: AnyStatement, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -243,7 +243,7 @@ class PostgresqlStore(Store):
 
     def _run(self, statement: AnyStatement, params: Sequence[Any]) -> Any:
         if isinstance(statement, Query):
-            return self.engine.execute_sql(*statement.sql())
+            return self.engine.execute_sql(*self.engine.get_sql_context().parse(statement))
         spelled = spell_postgresql(statement)
         return self.engine.execute_sql(spelled.text, spelled.arrange(params))
 

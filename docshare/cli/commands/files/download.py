@@ -1,24 +1,18 @@
-"""``docshare download``: save the stored PDF, completely or not at all."""
+"""``docshare files download``: save the stored PDF, completely or not at all."""
 
-import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean, format_size
 
-if TYPE_CHECKING:
-    from docshare.client.files import DownloadedContent
-
-_MAX_NAME_BYTES = 200  # bytes; file systems allow 255, and a suffix may follow
-_FORBIDDEN_CHARS = set('<>:"/\\|?*')
+app = App()
 
 
 def _render_row(row: Mapping[str, Any], _: Context) -> Iterator[str]:
@@ -28,6 +22,7 @@ def _render_row(row: Mapping[str, Any], _: Context) -> Iterator[str]:
 DOWNLOAD_SPEC = Spec(plain=("path",), fields=("size", "file"), id="path", human=_render_row)
 
 
+@app.command("download", spec=DOWNLOAD_SPEC)
 def download(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     output: Annotated[
@@ -47,87 +42,19 @@ def download(
       docshare download aB3dE5fG7hJ9 -o offer.pdf --force
       docshare download slug:offer -o - | pdftotext - -
     """
+    from docshare.cli.commands.files import save
+
     ctx = current_context()
     if output == "-" and ctx.stdout_tty:
         raise Stop(ExitCode.USAGE, "cannot print a PDF on a terminal", hint="Redirect stdout, or name a file with -o.")
     client = ctx.client()
     name = FileResolver(ctx, client).resolve(file)
-    _refuse_existing(output, force)
+    save.refuse_existing(output, force)
     content = client.files.content(name)
     if output == "-":
-        for block in _track_progress(ctx, content):
+        for block in save.track_progress(ctx, content):
             ctx.write(block)
         return
-    path = _choose_path(output, _choose_name(content), force)
-    size = store(ctx, content, path)
+    path = save.choose_path(output, save.choose_name(content), force)
+    size = save.store(ctx, content, path)
     ctx.emit({"file": name, "path": str(path), "size": size}, DOWNLOAD_SPEC)
-
-
-def _refuse_existing(output: str | None, force: bool) -> None:
-    """Raise Stop (2) before the request if ``output`` exists."""
-    if output not in (None, "-") and os.path.isfile(str(output)) and not force:
-        raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
-
-
-def _choose_name(content: "DownloadedContent") -> str:
-    """Return the name to save under, with .pdf appended for a converted document, whose name the server keeps."""
-    from docshare.contract.media import STORED_TYPE
-
-    name = sanitize_name(content.filename or "")
-    is_odd = content.type == STORED_TYPE and not name.lower().endswith(".pdf")
-    return sanitize_name(f"{name}.pdf") if is_odd else name
-
-
-def _choose_path(output: str | None, name: str, force: bool) -> Path:
-    if output is not None and not os.path.isdir(output):
-        return Path(output)
-    path = Path(output or ".") / name
-    number = 0
-    while not force and os.path.lexists(path):
-        number += 1
-        stem, suffix = os.path.splitext(name)
-        path = path.with_name(f"{stem} ({number}){suffix}")
-    return path
-
-
-def sanitize_name(offered: str) -> str:
-    """Return a safe file name: no directories, control characters, leading dots or reserved names."""
-    name = offered.replace("\\", "/").rsplit("/", 1)[-1]
-    name = "".join(char for char in name if char.isprintable() and char not in _FORBIDDEN_CHARS).strip(" .")
-    stem, suffix = os.path.splitext(name)
-    while len((stem + suffix).encode()) > _MAX_NAME_BYTES and stem:
-        stem = stem[:-1]
-    return (stem + suffix) or "document.pdf"
-
-
-def store(ctx: Context, content: "DownloadedContent", path: Path) -> int:
-    """Write ``content`` to ``path`` and return its size. An interrupted write leaves ``path`` as it was."""
-    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
-    size = 0
-    try:
-        with open(part, "xb") as out:
-            for block in _track_progress(ctx, content):
-                size += out.write(block)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        from docshare.cli.local.storage import write_error
-
-        raise write_error(path, error) from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
-    return size
-
-
-def _track_progress(ctx: Context, content: "DownloadedContent") -> Iterator[bytes]:
-    """Yield the blocks and show progress. The client checks that all announced bytes arrive."""
-    from docshare.cli.terminal import progress
-
-    got = 0
-    with progress.show_progress(ctx, clean(content.filename or "download"), content.length) as bar:
-        for block in content.blocks:
-            got += len(block)
-            bar.update(got)
-            yield block

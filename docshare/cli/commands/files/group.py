@@ -1,15 +1,12 @@
 """``docshare files``: list, show, download, replace, delete and restore."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.commands.files.download import DOWNLOAD_SPEC, download
-from docshare.cli.commands.files.replace import REPLACE_SPEC, replace
 from docshare.cli.commands.files.rows import FILE_FIELDS, FILE_LIST_SPEC, FILE_SPEC, id_of
-from docshare.cli.commands.files.wait import wait
-from docshare.cli.framework.app import App
+from docshare.cli.framework.app import App, Stub
 from docshare.cli.framework.arguments import FILE_HELP, FILES_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunSend, preview_request
@@ -20,13 +17,13 @@ from docshare.cli.terminal.output import Spec, compile_query, run_query
 from docshare.cli.terminal.text import clean, format_local_time
 from docshare.contract.wire import parse_instant
 
-if TYPE_CHECKING:
-    from docshare.client import Client
+_STUBS = (
+    Stub("download", "files.download", "Commands", "Download the stored PDF of a file."),
+    Stub("replace", "files.replace", "Commands", "Replace the document behind a link."),
+    Stub("wait", "files.wait", "Commands", "Wait for views or for a link state, and print the file."),
+)
 
-app = App("List, show, download, replace, delete and restore files.")
-app.command("download", spec=DOWNLOAD_SPEC)(download)
-app.command("replace", spec=REPLACE_SPEC)(replace)
-app.command("wait", spec=FILE_LIST_SPEC)(wait)
+app = App("List, show, download, replace, delete and restore files.", stubs=_STUBS)
 
 
 @app.command("list", spec=FILE_LIST_SPEC)
@@ -143,49 +140,10 @@ def delete(
       docshare rm slug:old-offer --yes
       docshare ls --filter 'viewCount == `0`' | docshare rm - --yes
     """
-    from docshare.cli.framework import bulk
+    from docshare.cli.commands.files.deletion import Consent, delete_files
 
     ctx = current_context()
-    client = ctx.client()
-    ids = FileResolver(ctx, client).resolve_all(files)
-    if dry_run:
-        return bulk.print_requests(
-            ctx, [("DELETE", f"/api/v1/files/{file}{'?purge=1' if purge else ''}", "") for file in ids]
-        )
-    expected = files[0] if files[0] != "-" else ids[0]
-    _confirm_deletion(ctx, client, ids, expected, Consent(purge, typed, count))
-
-    def work(file: str) -> Mapping[str, Any]:
-        client.pace()
-        return client.files.delete(file, purge)
-
-    return bulk.run_each(ctx, ctx.emitter(_DELETE_SPEC), ids, "file", work)
-
-
-class Consent(NamedTuple):
-    """How the command line confirms a deletion: ``--purge``, ``--confirm`` and ``--count``."""
-
-    purge: bool
-    typed: str | None
-    number: int | None
-
-
-def _confirm_deletion(ctx: Context, client: "Client", ids: list[str], word: str, given: Consent) -> None:
-    """Raise Stop (2) unless deleting ``ids`` is confirmed; ``word``: the single file as the user named it."""
-    from docshare.cli.framework import prompts
-
-    what = f"{len(ids)} files" if len(ids) > 1 else word
-    if len(ids) == 1 and ctx.may_prompt and not ctx.options.yes and given.typed is None:
-        what = prompts.describe_file(client, ids[0], word)
-    if given.purge:
-        names = [word] if len(ids) == 1 and given.typed != ids[0] else ids
-        prompts.confirm_irreversible(ctx, f"Deleting {what} for good", names, typed=given.typed, count=given.number)
-        return
-    if ctx.options.yes or not ctx.may_prompt:
-        prompts.confirm(ctx, f"Deleting {what}")
-        return
-    keeps = _has_trash(str(client.account.show().get("tier", "")))
-    prompts.confirm(ctx, f"Move {what} to the trash?" if keeps else f"Delete {what} for good (Free has no trash)?")
+    return delete_files(ctx, files, Consent(purge, typed, count), _DELETE_SPEC, dry_run=dry_run)
 
 
 def _render_restoration(row: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -210,15 +168,15 @@ def restore(
     """
     ctx = current_context()
     client = ctx.client()
-    name = FileResolver(ctx, client).resolve(file)
+    try:
+        name = FileResolver(ctx, client).resolve(file)
+    except Stop as unknown:
+        if unknown.exit == ExitCode.NOT_FOUND:  # the list of files has the slugs, and not those of deleted files
+            unknown.hint = (
+                "Name a deleted file by its UUID or short id, or restore it in the trash of docshare dashboard."
+            )
+        raise
     if dry_run:
         return preview_request(ctx, "POST", f"/api/v1/files/{name}/restore")
     ctx.emit(client.files.restore(name), _RESTORE_SPEC)
     return ExitCode.OK
-
-
-def _has_trash(tier: str) -> bool:
-    from docshare.contract.plans import PLAN_LIMITS, Plan
-
-    plan = next((plan for plan in Plan if plan.tier == tier), None)
-    return plan is None or PLAN_LIMITS[plan].trash_ms is not None

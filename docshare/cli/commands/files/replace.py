@@ -1,18 +1,17 @@
-"""``docshare replace``: replace the document behind a link."""
+"""``docshare files replace``: replace the document behind a link."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.framework.arguments import FILE_HELP, FileResolver
+from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILE_HELP
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.terminal.output import Spec
 
-if TYPE_CHECKING:
-    from docshare.client import Client
+app = App()
 
 
 def _render_row(row: Mapping[str, Any], _: Context) -> Iterator[str]:
@@ -41,6 +40,7 @@ REPLACE_SPEC = Spec(
 )
 
 
+@app.command("replace", spec=REPLACE_SPEC)
 def replace(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     path: Annotated[str, typer.Argument(metavar="PATH", help="The new document; '-' is stdin.")],
@@ -67,40 +67,10 @@ def replace(
       docshare replace slug:offer offer.pdf --keep-anchors
       make-pdf | docshare replace aB3dE5fG7hJ9 - --name report.pdf
     """
-    from docshare.cli.commands.upload import new_version
-    from docshare.cli.commands.upload.rows import describe_omitted_pictures
-    from docshare.cli.framework import bulk
-    from docshare.cli.framework.sources import check_plan_limits
+    from docshare.cli.commands.files.replacement import replace_document
 
     ctx = current_context()
-    with ExitStack() as held:
-        item = new_version.read_item(ctx, path, name, held, check=check)
-        client = held.enter_context(ctx.client())
-        uuid = FileResolver(ctx, client).resolve(file)
-        if dry_run:
-            query = "?clearAnchors=false" if keep_anchors else ""
-            words = f"file={item.name} ({item.size} bytes)"
-            return bulk.print_requests(ctx, [("POST", f"/api/v1/files/{uuid}/content{query}", words)])
-        if check:
-            (item,) = check_plan_limits(client, [item])
-        if item.refusal is not None:
-            raise item.refusal
-        if not keep_anchors:
-            _confirm(ctx, client, uuid, file)
-        row = new_version.replace_with_progress(ctx, client, uuid, item, keep_anchors=keep_anchors)
-        if row.get("warning"):
-            ctx.warn(str(row["warning"]))
-        if row.get("leftOut"):
-            ctx.warn(describe_omitted_pictures(item.path, row["leftOut"]))
+    row = replace_document(ctx, file, path, name, keep_anchors=keep_anchors, check=check, dry_run=dry_run)
+    if row is not None:
         ctx.emit(row, REPLACE_SPEC)
     return ExitCode.OK
-
-
-def _confirm(ctx: Context, client: "Client", uuid: str, word: str) -> None:
-    """Prompt on a terminal, whether or not there are anchors: the API does not report them."""
-    from docshare.cli.framework import prompts
-
-    if ctx.may_prompt and not ctx.options.yes:
-        what = prompts.describe_file(client, uuid, word)
-        anchors = "hotspots, notes, marks and annotations"
-        prompts.confirm(ctx, f"Replace the document of {what}, clearing {anchors} on its pages?")

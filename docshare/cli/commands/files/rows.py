@@ -18,10 +18,21 @@ FILE_FIELDS = (
     "shareUrl", "sha256", "downloadWarning",
 )  # fmt: skip
 
+LIVE, EXPIRED, BURNED, GONE = "live", "expired", "burned", "gone"
+STATES = (LIVE, EXPIRED, BURNED, GONE)  # of the link of a file
+
 
 def id_of(file: Mapping[str, Any]) -> str:
     """Return the short id of the file, or its UUID if the server sends no short id."""
     return str(file.get("shortId") or file.get("uuid", ""))
+
+
+def state_of(file: Mapping[str, Any], now: int) -> str:
+    """Return the state of an existing file; ``now`` in milliseconds since 1970."""
+    if "burnedAt" in file:
+        return BURNED
+    ends = parse_instant(str(file.get("deleteAt", "")))
+    return EXPIRED if ends is not None and ends <= now else LIVE
 
 
 def _describe_state(file: Mapping[str, Any]) -> str:

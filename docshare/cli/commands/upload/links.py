@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.upload.settings import try_delete
-from docshare.cli.commands.variants.create import check_page_ranges
 from docshare.cli.commands.variants.make import VariantCreator
-from docshare.cli.commands.variants.plan import LinkOptions, resolve_links
+from docshare.cli.commands.variants.plan import LinkOptions, check_page_ranges, resolve_links
 from docshare.cli.commands.variants.recipients import describe_source, read_sheet
 from docshare.cli.commands.variants.rows import build_links_spec
 from docshare.cli.framework import errors

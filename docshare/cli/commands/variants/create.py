@@ -1,38 +1,28 @@
 """``docshare variants create``: create one link, numbered links, or one per row of a CSV file."""
 
-import json
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from docshare.cli.commands.settings.overrides import (
     DownloadOption,
-    Overrides,
     PagesOption,
     ReaderChoiceOption,
     build_overrides,
 )
-from docshare.cli.commands.variants.rows import LINKS, build_links_spec
+from docshare.cli.commands.variants.rows import LINKS
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
-from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local.storage import make_directory
-from docshare.cli.terminal.text import format_page_count
-from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.variants.plan import RecipientLink
-    from docshare.cli.commands.variants.recipients import RecipientSheet
-    from docshare.cli.commands.variants.result_file import Result
-    from docshare.client import Client
+    pass
 
 app = App()
 
-_RECHECK_DELAYS = (2.0, 5.0)  # seconds before each check of what a crashed run may have left behind
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 
 
@@ -41,20 +31,6 @@ def _parse_delimiter(value: str) -> str:
     if len(found) != 1 or found in '"\r\n':
         raise typer.BadParameter(f"{value!r} is not a single character or the word tab.")
     return found
-
-
-class VariantOptions(NamedTuple):
-    """How to create the links of a sheet.
-
-    ``source``: its name in messages; ``pictures``: the directory of ``--qr``; the rest are options of the command.
-    """
-
-    source: str
-    label_column: str = "label"
-    out: Path | None = None
-    pictures: Path | None = None
-    skip_duplicates: bool = False
-    partial: bool = False
 
 
 @app.command("create", spec=LINKS)
@@ -112,8 +88,10 @@ def create(
     overrides = build_overrides(download, pages, choice=reader_choice)
     if count is None and from_csv is None and len(labels) < 2:
         _check_unused({"--out": out, "--qr": qr, "--skip-duplicates": skip_duplicates, "--partial": partial})
-        return _create_one(ctx, file, labels[0] if labels else None, overrides, dry_run=dry_run)
-    from docshare.cli.commands.variants import recipients
+        from docshare.cli.commands.variants.single import create_one
+
+        return create_one(ctx, file, labels[0] if labels else None, overrides, dry_run=dry_run)
+    from docshare.cli.commands.variants import batch, recipients
 
     if from_csv is None:
         source, label_column = "--label" if labels else "--label-template", "label"
@@ -122,11 +100,11 @@ def create(
     else:
         source = recipients.describe_source(from_csv)
         sheet = recipients.read_sheet(ctx, from_csv, label_column=label_column, delimiter=delimiter, defaults=overrides)
-    order = VariantOptions(source, label_column, out, qr, skip_duplicates, partial)
+    order = batch.VariantOptions(source, label_column, out, qr, skip_duplicates, partial)
     if dry_run:
-        return _preview_requests(ctx, file, sheet, order)
+        return batch.preview_requests(ctx, file, sheet, order)
     with ctx.client() as client:
-        return create_all(ctx, client, FileResolver(ctx, client).resolve(file), sheet, order)
+        return batch.create_all(ctx, client, FileResolver(ctx, client).resolve(file), sheet, order)
 
 
 def _check_exclusive(ways: Mapping[str, object]) -> None:
@@ -139,126 +117,3 @@ def _check_unused(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
             raise Stop(ExitCode.USAGE, f"{name} requires --from-csv, --count or several --label")
-
-
-def _create_one(ctx: Context, file: str, label: str | None, overrides: Overrides, *, dry_run: bool) -> ExitCode:
-    with ctx.client() as client:
-        name = FileResolver(ctx, client).resolve(file)
-        if dry_run:
-            return _print_requests(ctx, name, [_build_body(label, overrides)])
-        printer = ctx.emitter(build_links_spec(ctx))
-        existing = [] if label is None else _list_if_allowed(client, name)
-        _check_label_unused(existing, label)
-        known = [str(row.get("uuid")) for row in existing]
-        variant = client.variants.create(name, label, overrides, known=known)
-    if variant.get("recovered"):
-        ctx.note("the response was lost, but the link was created")
-    if variant.get("downloadWarning"):
-        ctx.warn(variant["downloadWarning"])
-    if printer.format == "json":
-        printer.emit(variant)
-    else:
-        printer.emit_row(variant)
-    return ExitCode.OK
-
-
-def _list_if_allowed(client: "Client", name: str) -> Sequence[Mapping[str, Any]]:
-    """Return the variants of the file; empty if the credential may only write."""
-    try:
-        return client.variants.list(name)
-    except Refused as refusal:
-        if refusal.code != "insufficient_scope":
-            raise
-        return []
-
-
-def _check_label_unused(existing: Sequence[Mapping[str, Any]], label: str | None) -> None:
-    """Raise Stop (7) if an active variant has the label: two links would split the recipient's readership."""
-    alive = [row for row in existing if row.get("label") and not row.get("revoked")]
-    same = next((row for row in alive if label is not None and row["label"] == label.strip()), None)
-    if same is not None:
-        raise Stop(
-            ExitCode.CONFLICT,
-            f"a variant with the label {label!r} already exists: {same.get('url')}",
-            hint="Choose another label, or revoke that link first.",
-        )
-
-
-def _preview_requests(ctx: Context, file: str, sheet: "RecipientSheet", order: VariantOptions) -> ExitCode:
-    from docshare.cli.commands.variants.result_file import ResultFile
-
-    before = {} if order.out is None else ResultFile(order.out, sheet, order.label_column, pictures=False).load()
-    done = {label for label, result in before.items() if result["uuid"]}
-    bodies = [_build_body(each.label, each.overrides) for each in sheet.recipients if each.label not in done]
-    with ctx.client() as client:
-        return _print_requests(ctx, FileResolver(ctx, client).resolve(file), bodies)
-
-
-def _build_body(label: str | None, overrides: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**({} if label is None else {"label": label}), **({"overrides": overrides} if overrides else {})}
-
-
-def _print_requests(ctx: Context, name: str, bodies: Sequence[Mapping[str, Any]]) -> ExitCode:
-    from docshare.cli.framework import bulk
-
-    path = f"/api/v1/files/{name}/variants"
-    return bulk.print_requests(ctx, [("POST", path, json.dumps(body, ensure_ascii=False)) for body in bodies])
-
-
-def create_all(ctx: Context, client: "Client", name: str, sheet: "RecipientSheet", order: VariantOptions) -> ExitCode:
-    """Create and print the links of ``sheet`` for the file ``name``; return 0, or 12 if some rows got none.
-
-    An error that stops the run is raised after all finished rows are printed and in the result file.
-    """
-    from docshare.cli.commands.variants.make import VariantCreator
-    from docshare.cli.commands.variants.plan import LinkOptions, resolve_links
-    from docshare.cli.commands.variants.result_file import ResultFile
-
-    pictures = order.pictures
-    with ExitStack() as held:
-        results = None
-        if order.out is not None:
-            results = ResultFile(order.out, sheet, order.label_column, pictures=pictures is not None)
-            if not held.enter_context(results.lock(ctx)):
-                raise Stop(ExitCode.CONFLICT, f"another process is using {order.out}")
-        before = {} if results is None else results.load()
-        if pictures is not None:
-            make_directory(pictures)  # fail before the first link if the directory cannot be created
-        existing = _fetch_variants(ctx, client, name, before)
-        link_options = LinkOptions(order.skip_duplicates, order.partial, order.source)
-        links = resolve_links(ctx, sheet, before, existing, link_options)
-        check_page_ranges(ctx, client, name, links, order.source)
-        printer = ctx.emitter(build_links_spec(ctx))
-        mint = VariantCreator(
-            ctx, client, name, links, known=existing, results=results, pictures=pictures, printer=printer
-        )
-        return mint.run()
-
-
-def _fetch_variants(
-    ctx: Context, client: "Client", name: str, before: Mapping[str, "Result"]
-) -> Sequence[Mapping[str, Any]]:
-    """Return the variants of the file, after waiting for a request that an earlier run may have left pending."""
-    from docshare.cli.commands.variants.plan import is_outcome_unknown
-
-    found = client.variants.list(name)
-    for seconds in _RECHECK_DELAYS:
-        if is_outcome_unknown(before, found):
-            ctx.note("the last run ended during a request; checking whether its link was created")
-            ctx.sleep(seconds)
-            found = client.variants.list(name)
-    return found
-
-
-def check_page_ranges(ctx: Context, client: "Client", name: str, links: "Sequence[RecipientLink]", source: str) -> None:
-    """Raise Stop (2) for page ranges beyond the last page; fetch the file only if there are ranges."""
-    from docshare.cli.commands.variants.recipients import reject_bad_rows
-
-    wanted = [link.recipient for link in links if link.is_wanted]
-    ends = [(each, each.overrides.get("pageRange", {"to": 0})["to"]) for each in wanted]
-    if not any(end for _, end in ends):
-        return
-    total = client.files.show(name).get("totalPages")
-    if isinstance(total, int):
-        why = f"the document has {format_page_count(total)}"
-        reject_bad_rows(ctx, [(each, f"pages end at {end} and {why}") for each, end in ends if end > total], source)

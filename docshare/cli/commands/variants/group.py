@@ -1,7 +1,6 @@
 """``docshare variants``: links for single recipients. ``create`` and ``export`` have separate modules."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,8 +9,8 @@ from docshare.cli.commands.settings.overrides import (
     DownloadOption,
     PagesOption,
     ReaderChoiceOption,
+    build_overrides,
     describe_overrides,
-    read_overrides,
 )
 from docshare.cli.commands.variants.names import (
     OF_FILE_HELP,
@@ -30,7 +29,7 @@ from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 
 if TYPE_CHECKING:
-    from docshare.client import Client
+    pass
 
 Row = Mapping[str, Any]
 
@@ -199,9 +198,18 @@ def update(
       docshare variants update aB3dE5fG7hJ9 --no-download --pages 1-3
       docshare variants update aB3dE5fG7hJ9 --clear-overrides
     """
+    from docshare.cli.commands.variants import change
+
     ctx = current_context()
     changes = _read_label(label, clear=clear_label)
-    given = read_overrides(overrides, download, pages, reader_choice)
+    if overrides is None:
+        given = build_overrides(download, pages, choice=reader_choice) or None
+    elif not (download is None and pages is None and reader_choice is None):
+        raise Stop(ExitCode.USAGE, "--overrides excludes --download, --pages and --reader-choice")
+    else:
+        from docshare.cli.commands.variants.override_json import parse_overrides
+
+        given = parse_overrides(overrides)
     if clear_overrides and (given is not None or replace_overrides):
         raise Stop(ExitCode.USAGE, "--clear-overrides cannot be combined with overrides or --replace-overrides")
     if not changes and given is None and not (clear_overrides or replace_overrides):
@@ -212,7 +220,7 @@ def update(
         changes["overrides"] = given or {}
     elif given is not None:
         changes["overrides"] = {**(found.variant.get("overrides") or {}), **given}
-    return _update_all(ctx, client, [found], changes, _UPDATE, dry_run=dry_run)
+    return change.update_all(ctx, client, [found], changes, _UPDATE, dry_run=dry_run)
 
 
 def _read_label(label: str | None, *, clear: bool) -> dict[str, Any]:
@@ -234,12 +242,14 @@ def revoke(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryR
       docshare variants revoke label:Ann --file slug:offer
       docshare variants list @last --format ids | docshare variants revoke - --file @last --yes
     """
+    from docshare.cli.commands.variants import change, confirmation
+
     ctx = current_context()
     client = ctx.client()
     found = VariantResolver(ctx, client, file).resolve_all(variants)
     if not dry_run:
-        _confirm(ctx, "Revoke", found)
-    return _update_all(ctx, client, found, {"revoked": True}, _REVOKE, dry_run=dry_run)
+        confirmation.confirm(ctx, "Revoke", found)
+    return change.update_all(ctx, client, found, {"revoked": True}, _REVOKE, dry_run=dry_run)
 
 
 @app.command("restore", spec=_RESTORE)
@@ -250,57 +260,12 @@ def restore(variants: _VariantsArgument, file: _FileOption = None, dry_run: _Dry
 
       docshare variants restore label:Ann --file slug:offer
     """
+    from docshare.cli.commands.variants import change
+
     ctx = current_context()
     client = ctx.client()
     found = VariantResolver(ctx, client, file).resolve_all(variants)
-    return _update_all(ctx, client, found, {"revoked": False}, _RESTORE, dry_run=dry_run)
-
-
-def _update_all(
-    ctx: Context, client: "Client", found: Sequence[FileVariant], changes: Row, spec: Spec, *, dry_run: bool
-) -> ExitCode:
-    body = json.dumps(changes, ensure_ascii=False)
-    ctx.trace(f"request body: {body}")
-    if dry_run:
-        return _preview_requests(ctx, found, "PUT", body=body)
-
-    def work(each: FileVariant) -> Row:
-        changed = client.variants.update(each.file, each.uuid, changes)
-        if changed.get("downloadWarning"):
-            ctx.warn(f"{short_id(each.variant)}: {changed['downloadWarning']}")
-        return changed
-
-    return _run_each(ctx, client, found, spec, work)
-
-
-def _run_each(
-    ctx: Context, client: "Client", found: Sequence[FileVariant], spec: Spec, work: Callable[[FileVariant], Row]
-) -> ExitCode:
-    from docshare.cli.framework import bulk
-
-    by_name = {short_id(each.variant): each for each in found}
-
-    def work_at_pace(name: str) -> Row:
-        client.pace()
-        return work(by_name[name])
-
-    return bulk.run_each(ctx, ctx.emitter(spec), list(by_name), "variant", work_at_pace)
-
-
-def _preview_requests(
-    ctx: Context, found: Sequence[FileVariant], method: str, *, query: str = "", body: str = ""
-) -> ExitCode:
-    from docshare.cli.framework import bulk
-
-    requests = [(method, f"/api/v1/files/{each.file}/variants/{each.uuid}{query}", body) for each in found]
-    return bulk.print_requests(ctx, requests)
-
-
-def _confirm(ctx: Context, verb: str, found: Sequence[FileVariant], remark: str = "") -> None:
-    from docshare.cli.framework import prompts
-
-    what = f'"{found[0].name}"' if len(found) == 1 else f"{len(found)} variants"
-    prompts.confirm(ctx, f"{verb} {what}?{remark}" if ctx.may_prompt else f"{verb} {what}")
+    return change.update_all(ctx, client, found, {"revoked": False}, _RESTORE, dry_run=dry_run)
 
 
 def _make_removal_renderer(words: str) -> Callable[[Row, Context], Iterator[str]]:
@@ -329,18 +294,20 @@ def delete(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryR
 
       docshare variants delete label:Ann --file slug:offer
     """
+    from docshare.cli.commands.variants import change, confirmation
+
     ctx = current_context()
     client = ctx.client()
     found = VariantResolver(ctx, client, file).resolve_all(variants)
     if dry_run:
-        return _preview_requests(ctx, found, "DELETE")
-    _confirm(ctx, "Delete", found, " The link stops working; its sessions stay, unattributed.")
+        return change.preview_requests(ctx, found, "DELETE")
+    confirmation.confirm(ctx, "Delete", found, " The link stops working; its sessions stay, unattributed.")
 
     def work(each: FileVariant) -> Row:
         client.variants.delete(each.file, each.uuid)
         return {"uuid": each.uuid, "shortId": short_id(each.variant), "deleted": True}
 
-    return _run_each(ctx, client, found, _DELETE, work)
+    return change.run_each(ctx, client, found, _DELETE, work)
 
 
 @app.command("redact", spec=_REDACT)
@@ -366,26 +333,20 @@ def redact(
       docshare variants redact label:Ann --file slug:offer
       docshare variants redact aB3dE5fG7hJ9 --file slug:offer --confirm "Ann Lee"
     """
-    from docshare.cli.framework import prompts
+    from docshare.cli.commands.variants import change, confirmation
 
     ctx = current_context()
     client = ctx.client()
     found = VariantResolver(ctx, client, file).resolve_all(variants)
     if dry_run:
-        return _preview_requests(ctx, found, "DELETE", query="?redact=1")
-    names = [each.name for each in found]
-    if len(found) == 1 and typed == short_id(found[0].variant):
-        typed = names[0]
-    what = f'the label "{names[0]}"' if len(names) == 1 else f"{len(names)} labels"
-    asked = ctx.may_prompt and not ctx.options.yes
-    warning = f"Redacting {what} " + ("cannot be undone, and no new label can be set" if asked else "for good")
-    prompts.confirm_irreversible(ctx, warning, names, typed=typed, count=count)
+        return change.preview_requests(ctx, found, "DELETE", query="?redact=1")
+    confirmation.confirm_redaction(ctx, found, typed, count)
 
     def work(each: FileVariant) -> Row:
         client.variants.redact(each.file, each.uuid)
         return {"uuid": each.uuid, "shortId": short_id(each.variant), "redacted": True}
 
     try:
-        return _run_each(ctx, client, found, _REDACT, work)
+        return change.run_each(ctx, client, found, _REDACT, work)
     finally:
         cache.remember_variants(ctx, [])  # cached completion words contain labels too

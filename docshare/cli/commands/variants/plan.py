@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, RecipientRow, RecipientSheet, reject_bad_rows
 from docshare.cli.commands.variants.result_file import Result
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.text import format_page_count
 from docshare.contract.limits import VARIANTS_PER_FILE
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
+    from docshare.client import Client
 
 Row = Mapping[str, Any]
 
@@ -164,3 +166,15 @@ def _limit_links(links: Sequence[RecipientLink], existing: int, options: LinkOpt
         )
     for link in wanted[room:]:
         link.status = NO_ROOM
+
+
+def check_page_ranges(ctx: "Context", client: "Client", name: str, links: Sequence[RecipientLink], source: str) -> None:
+    """Raise Stop (2) for page ranges beyond the last page; fetch the file only if there are ranges."""
+    wanted = [link.recipient for link in links if link.is_wanted]
+    ends = [(each, each.overrides.get("pageRange", {"to": 0})["to"]) for each in wanted]
+    if not any(end for _, end in ends):
+        return
+    total = client.files.show(name).get("totalPages")
+    if isinstance(total, int):
+        why = f"the document has {format_page_count(total)}"
+        reject_bad_rows(ctx, [(each, f"pages end at {end} and {why}") for each, end in ends if end > total], source)

@@ -7,7 +7,7 @@ from peewee import SQL, fn
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.accounts import Account
-from docshare.server.store.tables.files import File, Revision
+from docshare.server.store.tables.files import File
 
 
 class FileRow(NamedTuple):
@@ -96,6 +96,10 @@ _SELECT_PAGE = (
     f"SELECT {_COLUMNS}, frozen_at IS NOT NULL FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
     " AND (CAST(? AS TEXT) IS NULL OR id IN (JSON_NUMBERS(?))) ORDER BY {} LIMIT ? OFFSET ?"
 )
+_REVISIONS = (
+    f"SELECT {', '.join(RevisionRow._fields)} FROM revisions "  # noqa: S608 - columns from the row
+    "WHERE file_id = ? ORDER BY content_version DESC"
+)
 _COUNT = "SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL"
 
 
@@ -125,9 +129,7 @@ def find_unclaimed(store: Store, file_id: int | None, column: str, key: str) -> 
 
 def list_revisions(store: Store, file_id: int) -> list[RevisionRow]:
     """Return the revisions of a file, newest first."""
-    columns = (getattr(Revision, name) for name in RevisionRow._fields)
-    query = Revision.select(*columns).where(Revision.file == file_id).order_by(Revision.content_version.desc())
-    return [RevisionRow._make(found) for found in store.fetch_all(query)]
+    return [RevisionRow._make(found) for found in store.fetch_all(_REVISIONS, (file_id,))]
 
 
 def stream_names(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docshare.cli.commands.files.download import sanitize_name
+from docshare.cli.commands.files.save import sanitize_name
 from tests.support.outside.fake_api import FakeApi, FakeResponse, problem
 from tests.support.shell import Shell
 

@@ -111,9 +111,11 @@ def test_an_unknown_link_exits_with_3_and_an_invalid_one_with_2(stranger: Shell,
     for word in (f"{base}/abcdefghijkl", f"{base}/the-report", "the-report"):
         done = stranger("public", "metadata", word, "--json")
         assert (done.code, done.error["hint"].split(".")[0]) == (3, _UNKNOWN), word
-    for word in (f"{base}/", "http://[x/y", "a/b"):
-        done = stranger("public", "metadata", word)
-        assert (done.code, done.out) == (2, ""), word
+    for word in (f"{base}/", "http://[x/y", "a/b", "@last", "slug:the-report"):
+        for command in ("metadata", "oembed", "qr"):
+            done = stranger("public", command, word)
+            assert (done.code, done.out) == (2, ""), word
+            assert "is not a share link" in done.err, word
 
 
 def test_oembed_accepts_every_form_of_a_link(
