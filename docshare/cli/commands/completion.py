@@ -7,9 +7,8 @@ import typer
 
 import docshare
 from docshare.cli.framework.app import App
-from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local.storage import replace_file
 from docshare.cli.terminal.output import Spec, is_json_requested
 
 app = App()
@@ -57,7 +56,10 @@ def completion(
     """
     ctx = current_context()
     if action == _INSTALL:
-        return _install(ctx, shell, show)
+        from docshare.cli.completion import install
+
+        name = install.choose_shell(ctx, shell)
+        return install.install_script(ctx, name, _read_script(name), _RESULT, show=show)
     if shell is not None or show:
         raise Stop(ExitCode.USAGE, "only 'completion install' takes a second argument or --print")
     text = _read_script(action)
@@ -66,34 +68,6 @@ def completion(
     else:
         ctx.write(text)
     return None
-
-
-def _install(ctx: Context, shell: str | None, show: bool) -> None:
-    """Write the script of ``shell`` (None: that of $SHELL), or ``show`` what would be written."""
-    from docshare.cli.completion.places import SHELLS, find_place
-
-    name = shell or Path(ctx.env.get("SHELL", "")).name
-    if name not in SHELLS:
-        wrong = f"completion cannot be installed for {name}" if name else "SHELL is not set"
-        hint = f"Name one of {', '.join(SHELLS)}. For PowerShell: docshare completion powershell >> $PROFILE"
-        raise Stop(ExitCode.USAGE, wrong, hint=hint)
-    text, place = _read_script(name), find_place(name, ctx.env)
-    try:
-        old = place.path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        old = None
-    done = "unchanged" if old == text else "created" if old is None else "updated"
-    if not show and done != "unchanged":
-        replace_file(place.path, text)
-    ctx.emit(
-        {"shell": name, "path": str(place.path), "action": done, **({"line": place.line} if place.line else {})},
-        _RESULT,
-    )
-    ctx.note(f"{'would be ' if show else ''}{done}: {place.path}")
-    if place.line:
-        ctx.note(f"add this line to ~/.{name}rc: {place.line}")
-    if not show:
-        ctx.note(f"to try it, start a new {name}, type docshare and a space, and press TAB")
 
 
 def _read_script(shell: str) -> str:

@@ -198,7 +198,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self._finish()
 
     def _finish(self) -> None:
-        """Let the next page of a link run if this was one."""
+        """Report the end of the request to the queue, and wake a worker if a waiting page of a link can run now."""
         dispatcher = self.server.task_dispatcher
         with dispatcher.lock:
             if dispatcher.queue.finish(self):

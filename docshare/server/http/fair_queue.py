@@ -7,8 +7,8 @@ from typing import Any
 from docshare.server.http.connection_limits import network_key
 
 LINK_PAGE_SECONDS = 0.025
-"""How long a page of a link keeps the next one waiting. Computing one takes 2 to 10 ms, so one that runs longer waits
-for something else."""
+"""The maximum time that a page of a link delays the next one. Computing a page takes 2 to 10 ms, so a page that runs
+longer is itself waiting for something."""
 
 
 class FairQueue:
@@ -68,15 +68,16 @@ class FairQueue:
 
 
 class RequestQueue:
-    """The requests that wait for a worker thread, in fair order; pages of links run one at a time.
+    """The requests that wait for a worker thread, in a fair order; pages of links run one at a time.
 
-    This process computes a page by itself, and two at once are not finished sooner. But every other request would
-    share the interpreter with all of them: while 12 clients open links without a pause, an upload takes 100 ms, and
-    30 ms if their pages run one at a time (``tests.torture.rendering pages_and_codes``). A page that has been running
-    for ``LINK_PAGE_SECONDS`` delays no others.
+    Pages are computed in this process, and threads that compute hinder each other: 12 clients get 440 pages a second if
+    their pages run at once, and 570 if they run one at a time. All other requests share the interpreter with the
+    running pages: beside those clients, an upload takes 100 ms, and 35 ms with one page at a time
+    (``tests.torture.rendering pages_and_codes``). A page that has been running for ``LINK_PAGE_SECONDS`` no longer
+    delays the next one.
 
-    It has the methods of a deque that waitress calls, with its lock held. ``is_link_page`` tells whether a channel
-    queues such a page; ``find_client`` as for FairQueue; ``clock`` returns monotonic seconds.
+    This class has those methods of a deque that waitress calls, with its lock held. ``is_link_page`` returns whether a
+    channel queues such a page; ``find_client`` is that of FairQueue; ``clock`` returns monotonic seconds.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class RequestQueue:
         self._others = FairQueue(find_client)
         self._running_page: Any | None = None
         self._next_page_at = 0.0
-        self._pages_next = False
+        self._is_page_next = False
 
     def __len__(self) -> int:
         """Return how many requests can run now."""
@@ -101,8 +102,8 @@ class RequestQueue:
     def popleft(self) -> Any:
         """Return the channel whose request is next: pages and other requests take turns. There must be one that can
         run now."""
-        takes_page = bool(self._link_pages) and self._may_run_page() and (self._pages_next or not self._others)
-        self._pages_next = not takes_page
+        takes_page = bool(self._link_pages) and self._may_run_page() and (self._is_page_next or not self._others)
+        self._is_page_next = not takes_page
         if not takes_page:
             return self._others.popleft()
         self._next_page_at = self._clock() + LINK_PAGE_SECONDS
@@ -110,7 +111,7 @@ class RequestQueue:
         return self._running_page
 
     def finish(self, channel: Any) -> bool:
-        """Record that the request of ``channel`` has ended; return whether a page can run now that could not before."""
+        """Record that the request of ``channel`` has ended; return whether this allows a waiting page to run."""
         if channel is not self._running_page:
             return False
         self._running_page = None
@@ -126,7 +127,7 @@ class RequestQueue:
         return [queue.popleft() for queue in queues for _ in range(len(queue))]
 
     def drop_newest(self, network: str) -> Any | None:
-        """Remove and return a channel of ``network`` that was queued last; None if it has no queued request."""
+        """Remove and return the newest page of ``network``, else its newest other request; None if it has neither."""
         return self._link_pages.drop_newest(network) or self._others.drop_newest(network)
 
     def _may_run_page(self) -> bool:

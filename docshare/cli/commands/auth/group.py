@@ -1,7 +1,8 @@
 """``docshare auth``: log in and out, and show the active credential."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from docshare.client import Client
     from docshare.client.oauth import AuthorizationServer, IssuedTokens
 
+    _Login = Callable[[Context, Client, AuthorizationServer, str, str], IssuedTokens]
+
 app = App(
     """Log in and out, and show the active credential.
 
@@ -47,10 +50,7 @@ app = App(
 )
 
 CLIENT_ID = "docshare-cli"  # known to every docshare server
-_LOGIN_MINUTES = 5
 _VISIBLE_CHARS = 4  # characters of a credential that are shown
-_STATE_BYTES = 24
-_VERIFIER_BYTES = 48
 
 _STATUS = Spec(
     table=(
@@ -118,9 +118,14 @@ def login(
     if with_token:
         credential = Credential(parse_origin(url), _require_key(ctx, ctx.stdin.readline()))
     else:
-        credential = _obtain_credential(
-            ctx, url, _client_id(ctx, name, client_id), wanted, None if device else callback_port, no_browser
-        )
+        log_in: _Login
+        if device:
+            from docshare.cli.commands.auth.device import log_in_by_device as log_in
+        else:
+            from docshare.cli.commands.auth.browser import log_in_by_browser
+
+            log_in = partial(log_in_by_browser, port=callback_port, no_browser=no_browser)
+        credential = _obtain_credential(ctx, url, _client_id(ctx, name, client_id), wanted, log_in)
     account = _fetch_account(build_client(ctx, url, credential.token))
     email = account.get("email", "")
     save_profile(ctx.config_dir, name, kept)
@@ -199,13 +204,8 @@ def _require_key(ctx: Context, text: str) -> str:
     return keep_secret(ctx, token)
 
 
-def _obtain_credential(
-    ctx: Context, url: str, client_id: str, scopes: str, port: int | None, no_browser: bool
-) -> Credential:
-    """Return a credential from the browser, or an API key if the server does not support OAuth.
-
-    Parameters: ``port`` for the redirect of a browser on this machine; None to log in by a code on another device.
-    """
+def _obtain_credential(ctx: Context, url: str, client_id: str, scopes: str, log_in: "_Login") -> Credential:
+    """Return a credential from ``log_in``, or an API key if the server does not support OAuth."""
     with make_anonymous_client(ctx, url) as client:
         try:
             server = client.oauth.server()
@@ -215,50 +215,10 @@ def _obtain_credential(
             ctx.note(f"{client.origin} does not support OAuth; enter an API key")
             asked = prompts.prompt_secret(ctx, "API key", instead="Use --with-token and pass the key on stdin.")
             return Credential(client.origin, _require_key(ctx, asked))
-        if port is None:
-            from docshare.cli.commands.auth.device import log_in_by_device
-
-            tokens = log_in_by_device(ctx, client, server, client_id, scopes)
-        else:
-            tokens = _log_in_by_browser(ctx, client, server, client_id, scopes, port, no_browser)
+        tokens = log_in(ctx, client, server, client_id, scopes)
         keep_secret(ctx, tokens.access)
         keep_secret(ctx, tokens.refresh or "")
         return build_credential(client.origin, client_id, tokens, ctx.now())
-
-
-def _log_in_by_browser(
-    ctx: Context, client: Any, server: "AuthorizationServer", client_id: str, scopes: str, port: int, no_browser: bool
-) -> "IssuedTokens":
-    import secrets
-
-    from docshare.cli.commands.auth.loopback import ConsentListener
-    from docshare.cli.commands.browse import may_open
-
-    state = secrets.token_urlsafe(_STATE_BYTES)
-    verifier = keep_secret(ctx, secrets.token_urlsafe(_VERIFIER_BYTES))
-    waiting = ConsentListener(state, port)
-    try:
-        address = server.consent_address(client_id, waiting.redirect_uri, scopes, state, verifier)
-        opened = not no_browser and may_open(ctx, stream_tty=ctx.stderr_tty) and ctx.open_browser(address)
-        ctx.err("Allow access in your browser." if opened else "Open this URL in a browser:")
-        if not opened:
-            ctx.err(address)
-            ctx.note(f"waiting {_LOGIN_MINUTES} minutes for the browser to return to {waiting.redirect_uri}")
-        if not opened and ctx.may_prompt:
-            ctx.err("If the browser is on another machine, paste the URL where it ends here.")
-            waiting.read_from_terminal(ctx)
-        answer = waiting.wait_for_response(_LOGIN_MINUTES * 60)
-    finally:
-        waiting.close()
-    if server.has_issuer_parameter and answer.get("iss") != server.issuer:
-        raise Stop(ExitCode.CREDENTIAL, "the response came from a different server")
-    if "code" not in answer:
-        reason = answer.get("error_description") or answer["error"]
-        denied = answer["error"] == "access_denied"
-        raise Stop(ExitCode.CREDENTIAL, f"login failed: {'access was denied' if denied else reason}")
-    code = keep_secret(ctx, answer["code"])
-    tokens: IssuedTokens = client.oauth.exchange(server, client_id, code, waiting.redirect_uri, verifier)
-    return tokens
 
 
 def _fetch_account(client: "Client") -> Mapping[str, Any]:

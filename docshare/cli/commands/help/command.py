@@ -46,7 +46,9 @@ def show_help(
     """
     ctx = current_context()
     if web:
-        _show_website(ctx, out, port, alone=not words and file is None)
+        from docshare.cli.commands.help.website import show_website
+
+        show_website(ctx, out, port, alone=not words and file is None)
     elif out is not None or port is not None:
         raise Stop(ExitCode.USAGE, f"{'--port' if out is None else '--out'} requires --web")
     elif file is not None:
@@ -57,19 +59,6 @@ def show_help(
         _print_topic(ctx, words[0])
     else:
         _print_command(ctx, words)
-
-
-def _show_website(ctx: Context, out: Path | None, port: int | None, *, alone: bool) -> None:
-    from docshare.cli.commands.help import website
-
-    if not alone:
-        raise Stop(ExitCode.USAGE, "--web shows the whole manual", hint="Omit the topic and --file.")
-    if out is not None and port is not None:
-        raise Stop(ExitCode.USAGE, "--out and --port exclude each other", hint="Omit --port to write files.")
-    if out is not None:
-        website.write_website(ctx, out)
-    else:
-        website.serve_website(ctx, port or 0)
 
 
 def _list_topics(ctx: Context) -> None:

@@ -19,6 +19,21 @@ _MARK = "assets/search-index.js"  # a folder with this file is a manual that an 
 _READ_TIMEOUT_S = 20.0
 
 
+def show_website(ctx: Context, out: Path | None, port: int | None, *, alone: bool) -> None:
+    """Write the website to ``out``, or serve it on ``port``; ``alone``: neither a topic nor a file is named.
+
+    Raise Stop (2) for options that exclude each other.
+    """
+    if not alone:
+        raise Stop(ExitCode.USAGE, "--web shows the whole manual", hint="Omit the topic and --file.")
+    if out is not None and port is not None:
+        raise Stop(ExitCode.USAGE, "--out and --port exclude each other", hint="Omit --port to write files.")
+    if out is not None:
+        write_website(ctx, out)
+    else:
+        serve_website(ctx, port or 0)
+
+
 def serve_website(ctx: Context, port: int) -> None:
     """Serve the manual on ``port`` (0: a free one) until Ctrl-C or SIGTERM. Raise Stop (7) if the port is in use."""
     with background.trap_signals() as stop:

@@ -1,7 +1,6 @@
 """``docshare readership report``: write the report as one HTML file that opens in any browser."""
 
 import base64
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -20,19 +19,17 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDOUT, require_absent
 from docshare.cli.local.storage import replace_file
-from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
 from docshare.contract.features import required_plan
-from docshare.contract.plans import MB, Plan
+from docshare.contract.plans import Plan
 
 if TYPE_CHECKING:
     from docshare.client import Client
-    from docshare.report import ReportInput, Thumbnail
+    from docshare.report import ReportInput
 
 app = App()
 
 REPORT_SPEC = DOWNLOAD_SPEC
-MAX_DOCUMENT_BYTES = 100 * MB  # larger documents are not downloaded for thumbnails
 
 _TIERS = {plan.tier: plan for plan in Plan}
 _SKIPPABLE_STATUSES = (403, 404)  # not in the plan, or no such endpoint
@@ -71,7 +68,9 @@ def write_report(
     name = FileResolver(ctx, client).resolve(file)
     material = _fetch_material(ctx, client, name, days)
     if not no_thumbnails:
-        material = replace(material, pictures=_render_pictures(ctx, client, name, material))
+        from docshare.cli.commands.readership.pictures import render_pictures
+
+        material = replace(material, pictures=render_pictures(ctx, client, name, material))
     from docshare.report.standalone import render_standalone
 
     text = render_standalone(material, client.base_url)
@@ -138,54 +137,6 @@ def _fetch_qr_code(client: "Client", name: str) -> str | None:
     with suppress(Refused):
         return f"data:image/png;base64,{base64.b64encode(client.files.qr(name)).decode()}"
     return None
-
-
-def _render_pictures(ctx: Context, client: "Client", name: str, material: "ReportInput") -> "dict[int, Thumbnail]":
-    """Render thumbnails of the pages in the report from the stored PDF, via a private temporary directory."""
-    from docshare.cli.commands.readership.thumbnails import render_thumbnails
-    from docshare.cli.terminal import progress
-    from docshare.report import list_thumbnail_pages
-
-    wanted = list_thumbnail_pages(material)
-    if not wanted or not _is_small_enough(ctx, material):
-        return {}
-    with tempfile.TemporaryDirectory(prefix="docshare-") as folder:
-        path = Path(folder) / "document.pdf"
-        try:
-            _download(ctx, client, name, path)
-        except Refused as refusal:
-            ctx.note(f"no page thumbnails: {refusal.detail}")
-            return {}
-        with progress.show_progress(ctx, "rendering pages", len(wanted), counted=True) as bar:
-            found = render_thumbnails(path, wanted, bar.update)
-    if not found:
-        ctx.note("no page thumbnails: the document could not be rendered")
-    return found
-
-
-def _is_small_enough(ctx: Context, material: "ReportInput") -> bool:
-    file = material.report.get("file")
-    size = file.get("size") if isinstance(file, dict) else None
-    small = isinstance(size, int) and size <= MAX_DOCUMENT_BYTES
-    if not small:
-        ctx.note("no page thumbnails: the document is larger than 100 MB")
-    return small
-
-
-def _download(ctx: Context, client: "Client", name: str, path: Path) -> None:
-    from docshare.cli.terminal import progress
-
-    content = client.files.content(name)
-    got = 0
-    with (
-        open(path, "wb") as out,
-        progress.show_progress(ctx, clean(content.filename or "document"), content.length) as bar,
-    ):
-        for block in content.blocks:
-            got += out.write(block)
-            if got > MAX_DOCUMENT_BYTES:
-                raise Stop(ExitCode.UNREACHABLE, "the document is larger than the server reported")
-            bar.update(got)
 
 
 def _store(output: str, text: str) -> Path:

@@ -1,6 +1,6 @@
 """``docshare readership show``: print the report of a file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from docshare.client.types.readership import Readership
 
 Row = Mapping[str, Any]
+_Draw = Callable[[Row, Sequence[str], str, Context], Iterator[str]]
 
 app = App()
 
@@ -63,7 +64,11 @@ def show(
     """
     ctx = current_context()
     days = parse_days(ctx, since, until)
-    view = _ReportPrinter(ctx, ctx.emitter(_SHOW), file, section, days)
+    printer = ctx.emitter(_SHOW)
+    draw: _Draw | None = None
+    if printer.is_for_people:
+        from docshare.cli.commands.readership.drawing import render_report as draw
+    view = _ReportPrinter(ctx, printer, file, section, days, draw)
     client = ctx.client()
     name = FileResolver(ctx, client).resolve(file)
     if watch is None:
@@ -87,15 +92,22 @@ def _watch(ctx: Context, client: "Client", name: str, view: "_ReportPrinter", ev
 
 
 class _ReportPrinter:
-    """Prints the reports of one command. ``days``: of the views to show."""
+    """Prints the reports of one command. ``days``: of the views to show; ``draw``: renders a report for people."""
 
     def __init__(
-        self, context: Context, printer: Emitter, file: str, section: Sequence[str] | None, days: ReportDays
+        self,
+        context: Context,
+        printer: Emitter,
+        file: str,
+        section: Sequence[str] | None,
+        days: ReportDays,
+        draw: _Draw | None,
     ) -> None:
         self._ctx = context
         self._printer = printer
         self._file = file
         self._section = section
+        self._draw = draw
         self.days = days
         self._reported = False
 
@@ -103,10 +115,8 @@ class _ReportPrinter:
         """Print one report."""
         keys = self._select_keys(report)
         report = self.days.limit_views(report)
-        if self._printer.is_for_people:
-            from docshare.cli.commands.readership.drawing import render_report
-
-            print_paged(self._ctx, render_report(report, keys, self._file, self._ctx))
+        if self._draw is not None:
+            print_paged(self._ctx, self._draw(report, keys, self._file, self._ctx))
         elif self._printer.format in _FLAT_FORMATS and not self._is_reshaped:
             self._print_flat(report, keys)
         else:

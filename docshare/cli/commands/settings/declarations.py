@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from docshare.cli.commands.settings.values import parse_json, parse_page_range, parse_time
+from docshare.cli.commands.settings.overrides import parse_page_range
+from docshare.cli.commands.settings.values import parse_json, parse_time
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.cells import format_cell
 from docshare.contract import fields, kinds, limits, viewer

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.commands.settings.changes import SettingChanges
 from docshare.cli.commands.settings.declarations import ROWS, SettingRow, canonicalize, find_setting, is_object_key
 from docshare.cli.commands.settings.options import SharingOptions, UploadSettings
-from docshare.cli.commands.settings.values import parse_json, parse_page_range, parse_time, read_settings
+from docshare.cli.commands.settings.overrides import parse_page_range
+from docshare.cli.commands.settings.values import parse_json, parse_time, read_settings
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_text

@@ -1,11 +1,13 @@
 """The settings that a variant overrides for its reader: parse them and describe them."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.contract.patterns import Pattern
 from docshare.contract.problems import Problem
 
 Overrides = dict[str, Any]
@@ -18,8 +20,9 @@ ReaderChoiceOption = Annotated[
     bool | None, typer.Option("--reader-choice/--no-reader-choice", help="Override the reader choice of the file.")
 ]
 
+_PAGE_RANGE = Pattern(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 _ALL_PAGES = {"from": 0, "to": 0}  # on a variant, this serves the full document
-_KEYS = ("allowDownload", "pageRange", "readerChoice")
+KEYS = ("allowDownload", "pageRange", "readerChoice")
 
 
 def build_overrides(
@@ -32,42 +35,25 @@ def build_overrides(
     """
     found: Overrides = {} if download is None else {"allowDownload": download}
     if pages is not None:
-        from docshare.cli.commands.settings.values import parse_page_range
-
         typed = parse_page_range(pages, name)
         if typed is not None and not typed["from"]:
             raise Stop(ExitCode.USAGE, f"{name}: page numbers start at 1", hint="Use 3-9, 5, or all.")
-        found["pageRange"] = _validate("pageRange", typed or _ALL_PAGES, name)
+        found["pageRange"] = validate_override("pageRange", typed or _ALL_PAGES, name)
     return found if choice is None else {**found, "readerChoice": choice}
 
 
-def read_overrides(text: str | None, download: bool | None, pages: str | None, choice: bool | None) -> Overrides | None:
-    """Return the overrides from ``--overrides`` or from the other options, None without any.
-
-    Raise Stop (2) for both, and for invalid values.
-    """
-    if text is None:
-        return build_overrides(download, pages, choice=choice) or None
-    if not (download is None and pages is None and choice is None):
-        raise Stop(ExitCode.USAGE, "--overrides excludes --download, --pages and --reader-choice")
-    return _parse_overrides(text)
+def parse_page_range(text: str, name: str) -> dict[str, int] | None:
+    """Parse ``3-9`` or ``5`` as a page range, and ``all`` as None (clear). Raise Stop (2) for anything else."""
+    if text == "all":
+        return None
+    match = _PAGE_RANGE.fullmatch(text)
+    if match is None or len(text) > 20:
+        raise Stop(ExitCode.USAGE, f"{name}: {text!r} is not a page range", hint="Use 3-9, 5, or all.")
+    return {"from": int(match[1]), "to": int(match[2] or match[1])}
 
 
-def _parse_overrides(text: str) -> Overrides:
-    """Return the overrides in a JSON object; raise Stop (2) for anything that a variant cannot override."""
-    from docshare.cli.commands.settings.values import parse_json
-
-    found = parse_json(text, "--overrides")
-    if not isinstance(found, dict):
-        raise Stop(ExitCode.USAGE, "--overrides must be an object", hint='Example: {"allowDownload":false}.')
-    unknown = sorted(found.keys() - set(_KEYS))
-    if unknown:
-        known = ", ".join(_KEYS)
-        raise Stop(ExitCode.USAGE, f"a variant overrides {known}, not {unknown[0]}", hint="Set it on the file.")
-    return {key: _validate(key, value, f"--overrides: {key}") for key, value in found.items()}
-
-
-def _validate(key: str, value: object, name: str) -> Any:
+def validate_override(key: str, value: object, name: str) -> Any:
+    """Return the value of the override ``key``; raise Stop (2) for an invalid one."""
     from docshare.contract import fields  # not at the top: commands that only print do not need it
 
     try:

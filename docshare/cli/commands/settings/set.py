@@ -1,7 +1,6 @@
 """``docshare settings set``. Printing its help does not import the modules that do the work."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,12 +9,9 @@ from docshare.cli.commands.settings.rows import WRITE_SPEC
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILES_HELP
 from docshare.cli.framework.context import current_context
-from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.exits import ExitCode
 from docshare.cli.framework.inputs import STDIN
 from docshare.cli.framework.option_groups import add_options
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 app = App()
 
@@ -57,25 +53,12 @@ def set_(
       docshare ls --format ids | docshare settings set - --expires 2030-12-31
     """
     from docshare.cli.commands.settings.gather import gather, split_words
-    from docshare.cli.commands.settings.write import WriteOptions, write_settings
+    from docshare.cli.commands.settings.write import WriteOptions, use_manage_token, write_settings
 
     ctx = current_context()
     names, pairs = split_words(words)
     changes = gather(ctx, given, pairs, lenient=not judge, ids_on_stdin=STDIN in names)
     way = WriteOptions(replace=replace, read_back=read_back, diff=diff, uses_manage_token=manage_token_file is not None)
     if manage_token_file is not None:
-        _use_manage_token(ctx, manage_token_file)
+        use_manage_token(ctx, manage_token_file)
     return write_settings(ctx, names, changes, way, strict=strict, dry_run=dry_run)
-
-
-def _use_manage_token(ctx: "Context", path: str) -> None:
-    """Use only the manage token in ``path`` from now on, and no other credential."""
-    from docshare.cli.framework.connection import keep_secret
-
-    try:
-        token = Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeError) as error:
-        raise Stop(ExitCode.USAGE, f"--manage-token-file: cannot read {path}: {error}", code="local_file") from error
-    if not token:
-        raise Stop(ExitCode.USAGE, f"--manage-token-file: {path} is empty")
-    ctx.connection = ctx.connection._replace(token=keep_secret(ctx, token), source=f"--manage-token-file {path}")

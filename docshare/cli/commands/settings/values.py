@@ -1,4 +1,4 @@
-"""Parse typed values: JSON, settings files, times and page ranges."""
+"""Parse typed values: JSON, settings files and times."""
 
 import json
 import re
@@ -15,7 +15,6 @@ from docshare.contract.wire import format_instant, parse_instant
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
-_PAGE_RANGE = Pattern(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 _DURATION = Pattern(r"[0-9.]+[a-z]+", re.ASCII)
 _LOCAL_TIME = Pattern(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _END_OF_DAY = time(23, 59, 59)
@@ -31,16 +30,6 @@ def parse_json(text: str, what: str) -> Any:
 
 def _reject_constant(word: str) -> float:
     raise ValueError(f"{word} is not a JSON value")
-
-
-def parse_page_range(text: str, name: str) -> dict[str, int] | None:
-    """Parse ``3-9`` or ``5`` as a page range, and ``all`` as None (clear). Raise Stop (2) for anything else."""
-    if text == "all":
-        return None
-    match = _PAGE_RANGE.fullmatch(text)
-    if match is None or len(text) > 20:
-        raise Stop(ExitCode.USAGE, f"{name}: {text!r} is not a page range", hint="Use 3-9, 5, or all.")
-    return {"from": int(match[1]), "to": int(match[2] or match[1])}
 
 
 def is_duration(text: str) -> bool:

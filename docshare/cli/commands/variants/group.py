@@ -1,7 +1,7 @@
 """``docshare variants``: links for single recipients. ``create`` and ``export`` have separate modules."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -9,8 +9,8 @@ from docshare.cli.commands.settings.overrides import (
     DownloadOption,
     PagesOption,
     ReaderChoiceOption,
+    build_overrides,
     describe_overrides,
-    read_overrides,
 )
 from docshare.cli.commands.variants.names import (
     OF_FILE_HELP,
@@ -27,9 +27,6 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
-
-if TYPE_CHECKING:
-    pass
 
 Row = Mapping[str, Any]
 
@@ -202,7 +199,14 @@ def update(
 
     ctx = current_context()
     changes = _read_label(label, clear=clear_label)
-    given = read_overrides(overrides, download, pages, reader_choice)
+    if overrides is None:
+        given = build_overrides(download, pages, choice=reader_choice) or None
+    elif not (download is None and pages is None and reader_choice is None):
+        raise Stop(ExitCode.USAGE, "--overrides excludes --download, --pages and --reader-choice")
+    else:
+        from docshare.cli.commands.variants.override_json import parse_overrides
+
+        given = parse_overrides(overrides)
     if clear_overrides and (given is not None or replace_overrides):
         raise Stop(ExitCode.USAGE, "--clear-overrides cannot be combined with overrides or --replace-overrides")
     if not changes and given is None and not (clear_overrides or replace_overrides):

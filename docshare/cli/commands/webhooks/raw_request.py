@@ -1,9 +1,16 @@
-"""Parse an HTTP request that was saved to a file."""
+"""Parse an HTTP request that was saved to a file, and examine its signature."""
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from docshare.cli.commands.webhooks import verify
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import read_bytes
+from docshare.contract.signing import SignatureVerdict
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
 
 _REQUEST_LINE = re.compile(r"[A-Z]+ \S+ HTTP/[0-9.]+", re.ASCII)
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
@@ -62,3 +69,20 @@ def _describe_length_mismatch(length: int, found: int) -> str:
 
 def _request_error(why: str) -> Stop:
     return Stop(ExitCode.USAGE, f"--request: {why}", hint="Save headers, an empty line and the raw body.")
+
+
+def examine_request(
+    ctx: "Context", secret: str, source: str, header: str, times: tuple[int, int]
+) -> verify.SignatureFinding:
+    """Examine the signature of the saved request in ``source``. ``times``: now and the tolerance (ms)."""
+    saved = parse_request(read_bytes(ctx, source, "--request"))
+    if saved.warning:
+        ctx.note(saved.warning)
+    values = saved.get_all(header)
+    if len(values) == 1:
+        return verify.examine(secret, saved.body, values[0], *times)
+    if values:
+        return verify.SignatureFinding(SignatureVerdict.MALFORMED, f"The request has {len(values)} {header} headers.")
+    others = [name for name, value in saved.headers if re.match(r"\s*t=\d+\s*,\s*v1=", value)]
+    hint = f"{others[0]} may be it: --header-name {others[0]}" if others else "Slack deliveries are not signed."
+    return verify.SignatureFinding(SignatureVerdict.MALFORMED, f"The request has no {header} header.", hint)

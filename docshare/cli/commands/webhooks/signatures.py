@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,19 +14,15 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes, read_text
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean, parse_duration
-from docshare.contract.signing import REPLAY_WINDOW_MS, SignatureVerdict, sign
+from docshare.contract.signing import REPLAY_WINDOW_MS, sign
 from docshare.contract.webhooks import SIGNATURE_HEADER
-from docshare.contract.wire import format_instant, parse_instant
-
-if TYPE_CHECKING:
-    from docshare.cli.commands.webhooks import verify
+from docshare.contract.wire import parse_instant
 
 app = App()
 
 Row = Mapping[str, Any]
 
 _NOW = "now"
-_YEAR_10000 = 253_402_300_800  # seconds; later times cannot be formatted
 _EPOCH_SECONDS = re.compile("[0-9]{1,11}", re.ASCII)  # a time in milliseconds has more digits
 _HEADER_NAME = re.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
 
@@ -127,12 +123,14 @@ def verify_body(
     if request is not None:
         if body is not None or signature is not None:
             raise Stop(ExitCode.USAGE, "--request excludes BODY and --signature")
-        found = _examine_request(ctx, secret, request, validate_header_name(header_name), (now, window))
+        from docshare.cli.commands.webhooks.raw_request import examine_request
+
+        found = examine_request(ctx, secret, request, validate_header_name(header_name), (now, window))
     elif body is None or signature is None:
         raise Stop(ExitCode.USAGE, "BODY and --signature, or --request, are required")
     else:
         found = verify.examine(secret, read_bytes(ctx, body, "BODY"), signature, now, window)
-    printer.emit(_build_row(found))
+    printer.emit(verify.build_row(found))
     return ExitCode.OK if found.verdict else ExitCode.CHECK_FAILED
 
 
@@ -153,39 +151,6 @@ def read_secret(ctx: Context, source: str | None, *, also: str | None = None) ->
     if not secret.strip():
         raise Stop(ExitCode.USAGE, f"--secret-file: {source} is empty", code="local_file")
     return keep_secret(ctx, secret)
-
-
-def _examine_request(
-    ctx: Context, secret: str, source: str, header: str, times: tuple[int, int]
-) -> "verify.SignatureFinding":
-    from docshare.cli.commands.webhooks import raw_request, verify
-
-    saved = raw_request.parse_request(read_bytes(ctx, source, "--request"))
-    if saved.warning:
-        ctx.note(saved.warning)
-    values = saved.get_all(header)
-    if len(values) == 1:
-        return verify.examine(secret, saved.body, values[0], *times)
-    if values:
-        return verify.SignatureFinding(SignatureVerdict.MALFORMED, f"The request has {len(values)} {header} headers.")
-    others = [name for name, value in saved.headers if re.match(r"\s*t=\d+\s*,\s*v1=", value)]
-    hint = f"{others[0]} may be it: --header-name {others[0]}" if others else "Slack deliveries are not signed."
-    return verify.SignatureFinding(SignatureVerdict.MALFORMED, f"The request has no {header} header.", hint)
-
-
-def _build_row(found: "verify.SignatureFinding") -> dict[str, Any]:
-    from docshare.cli.commands.webhooks import verify
-
-    row = {
-        "genuine": bool(found.verdict),
-        "verdict": verify.VERDICT_NAMES[found.verdict],
-        "detail": found.detail,
-        "mistake": found.mistake,
-    }
-    if found.signed_at is None:
-        return row
-    signed_at = {} if found.signed_at >= _YEAR_10000 else {"signedAt": format_instant(found.signed_at * 1000)}
-    return {**row, **signed_at, "ageSeconds": found.age}
 
 
 def validate_header_name(header: str) -> str:

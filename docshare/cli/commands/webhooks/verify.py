@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from docshare.cli.commands.webhooks.signing_mistakes import Candidate, list_bodies, list_keys, list_messages
 from docshare.contract.limits import SECOND
 from docshare.contract.signing import SignatureVerdict, verify
-from docshare.contract.wire import format_seconds
+from docshare.contract.wire import format_instant, format_seconds
 
 VERDICT_NAMES: dict[SignatureVerdict, str] = {
     SignatureVerdict.GENUINE: "genuine",
@@ -27,6 +28,7 @@ VERDICT_NAMES: dict[SignatureVerdict, str] = {
 
 _MAX_BODY_BYTES = 256 * 1024  # bytes; larger bodies are not searched for mistakes
 _FIRST_MILLISECONDS = 10**11  # read as seconds, this is the year 5138
+_YEAR_10000 = 253_402_300_800  # seconds; later times cannot be formatted
 _HEX_CHARS = 64
 _T = re.compile(r"(?<![A-Za-z0-9])t=([0-9]{1,15})(?![0-9])", re.ASCII)
 _V1 = re.compile(r"(?<![A-Za-z0-9])v1=([0-9a-f]{64})(?![0-9a-f])", re.ASCII | re.IGNORECASE)
@@ -174,3 +176,17 @@ def _describe_age(verdict: SignatureVerdict, age: int, tolerance: int) -> str:
 
 def _describe_unit_mistake(seconds: int) -> str:
     return "t is in milliseconds; it must be seconds." if seconds >= _FIRST_MILLISECONDS else ""
+
+
+def build_row(found: SignatureFinding) -> dict[str, Any]:
+    """Return the finding as a row of the output."""
+    row = {
+        "genuine": bool(found.verdict),
+        "verdict": VERDICT_NAMES[found.verdict],
+        "detail": found.detail,
+        "mistake": found.mistake,
+    }
+    if found.signed_at is None:
+        return row
+    signed_at = {} if found.signed_at >= _YEAR_10000 else {"signedAt": format_instant(found.signed_at * 1000)}
+    return {**row, **signed_at, "ageSeconds": found.age}

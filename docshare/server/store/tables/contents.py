@@ -167,8 +167,11 @@ def is_current_version(store: Store, uuid: str, content_version: int) -> bool:
     return bool(File.select().where(is_active, File.content_version == content_version).exists(store.engine))
 
 
+# Run for every new session, by the benchmark ``beacons``.
+_SELECT_REVISION_PAGES = "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?"
+
+
 def find_revision_pages(store: Store, file_id: int, content_version: int) -> int | None:
     """Return the number of pages of a revision, or None if it does not exist."""
-    is_revision = (Revision.file == file_id) & (Revision.content_version == content_version)
-    found = store.fetch_one(Revision.select(Revision.total_pages).where(is_revision))
+    found = store.fetch_one(_SELECT_REVISION_PAGES, (file_id, content_version))
     return int(found[0]) if found else None

@@ -328,9 +328,13 @@ def delete(store: Store, file_id: int) -> None:
     store.execute(File.delete().where(File.id == file_id))
 
 
+# Run for every counted session, by the benchmark ``beacons``.
+_COUNT_VIEW = "UPDATE files SET view_count = view_count + 1 WHERE id = ?"
+
+
 def increment_view_count(store: Store, file_id: int) -> None:
     """Count one view."""
-    store.execute(File.update(view_count=File.view_count + 1).where(File.id == file_id))
+    store.execute(_COUNT_VIEW, (file_id,))
 
 
 def find_name(store: Store, file_id: int) -> tuple[str, str] | None:

@@ -173,10 +173,13 @@ def count_cta_taps(store: Store, file_id: int, between: tuple[int, int]) -> int:
     return int(Tap.select().where(Tap.file == file_id, Tap.hotspot.is_null(), is_between).count(store.engine))
 
 
+# Run for every new session, by the benchmark ``beacons``.
+_SELECT_SALT = "SELECT salt, created_at FROM reader_salts WHERE file_id = ?"
+
+
 def find_salt(store: Store, file_id: int) -> tuple[bytes, int] | None:
     """Return the reader salt of a file and when it was created (ms), or None."""
-    query = ReaderSalt.select(ReaderSalt.salt, ReaderSalt.created_at).where(ReaderSalt.file == file_id)
-    found = store.fetch_one(query)
+    found = store.fetch_one(_SELECT_SALT, (file_id,))
     return (bytes(found[0]), found[1]) if found else None
 
 

@@ -248,8 +248,9 @@ def insert_short_id(store: Store, short_id: str) -> bool:
 
 def is_slug_taken(store: Store, slug: str) -> bool:
     """Return whether ``slug`` is the slug of a file, even one in the trash, or equals any short id."""
-    files, short_ids = File.select().where(File.slug == slug), ShortId.select().where(ShortId.short_id == slug)
-    return any(query.exists(store.engine) for query in (files, short_ids))
+    files, short_ids = File.select(File.slug), ShortId.select(ShortId.short_id)
+    taken = files.where(File.slug == slug).union_all(short_ids.where(ShortId.short_id == slug))
+    return store.fetch_one(taken) is not None
 
 
 def count_empty_variants(store: Store, file_id: int, total_pages: int) -> int:

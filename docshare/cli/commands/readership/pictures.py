@@ -1,0 +1,61 @@
+"""The page thumbnails of ``docshare readership report``, rendered on this machine from the stored PDF."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docshare.cli.commands.readership.thumbnails import render_thumbnails
+from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal import progress
+from docshare.cli.terminal.text import clean
+from docshare.client.errors import Refused
+from docshare.contract.plans import MB
+from docshare.report import ReportInput, Thumbnail, list_thumbnail_pages
+
+if TYPE_CHECKING:
+    from docshare.cli.framework.context import Context
+    from docshare.client import Client
+
+MAX_DOCUMENT_BYTES = 100 * MB  # larger documents are not downloaded for thumbnails
+
+
+def render_pictures(ctx: "Context", client: "Client", name: str, material: ReportInput) -> dict[int, Thumbnail]:
+    """Render thumbnails of the pages in the report from the stored PDF, via a private temporary directory."""
+    wanted = list_thumbnail_pages(material)
+    if not wanted or not _is_small_enough(ctx, material):
+        return {}
+    with tempfile.TemporaryDirectory(prefix="docshare-") as folder:
+        path = Path(folder) / "document.pdf"
+        try:
+            _download(ctx, client, name, path)
+        except Refused as refusal:
+            ctx.note(f"no page thumbnails: {refusal.detail}")
+            return {}
+        with progress.show_progress(ctx, "rendering pages", len(wanted), counted=True) as bar:
+            found = render_thumbnails(path, wanted, bar.update)
+    if not found:
+        ctx.note("no page thumbnails: the document could not be rendered")
+    return found
+
+
+def _is_small_enough(ctx: "Context", material: ReportInput) -> bool:
+    file = material.report.get("file")
+    size = file.get("size") if isinstance(file, dict) else None
+    small = isinstance(size, int) and size <= MAX_DOCUMENT_BYTES
+    if not small:
+        ctx.note("no page thumbnails: the document is larger than 100 MB")
+    return small
+
+
+def _download(ctx: "Context", client: "Client", name: str, path: Path) -> None:
+    content = client.files.content(name)
+    got = 0
+    with (
+        open(path, "wb") as out,
+        progress.show_progress(ctx, clean(content.filename or "document"), content.length) as bar,
+    ):
+        for block in content.blocks:
+            got += out.write(block)
+            if got > MAX_DOCUMENT_BYTES:
+                raise Stop(ExitCode.UNREACHABLE, "the document is larger than the server reported")
+            bar.update(got)
