@@ -43,7 +43,7 @@ REGISTRY = (
     Stub("claim", "claim", _SHARE, "Claim a file that was shared without an account."),
     Stub("variants", "variants.group", _SHARE, "Create, redact and revoke links for single recipients."),
     Stub("invites", "invites", _SHARE, "Invite people by email, each with a personal link."),
-    Stub("assets", "assets", _SHARE, "Add logos, backgrounds and sounds to share pages."),
+    Stub("assets", "assets.group", _SHARE, "Add logos, backgrounds and sounds to share pages."),
     Stub("design", "design", _SHARE, "Share designs of a design tool without an account."),
     Stub("qr", "qr", _SHARE, "Show or save the QR code of a share link."),
     Stub("push", "push.command", _SHARE, "Create or update a document under a stable link."),

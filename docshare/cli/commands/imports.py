@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.upload import follow_up
 from docshare.cli.commands.upload.rows import PRINT_FIELDS, validate_print_field
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
@@ -117,12 +116,23 @@ def import_(
         hidden = {"designToolUserToken": HIDDEN, "designToken": HIDDEN} if tokens else {}
         return preview_request(ctx, "POST", "/api/v1/files/import", drop_none({"url": url, "filename": name, **hidden}))
     with ctx.client() as client:
-        result = _import_document(ctx, client, url, name, tokens)
+        try:
+            result = _import_document(ctx, client, url, name, tokens)
+        except Refused as refusal:
+            # With tokens, the rejection may also mean that updates of the design are turned off.
+            if refusal.code == "forbidden" and (not tokens or _SLOT_LIMIT.search(refusal.detail)):
+                from docshare.cli.commands.upload.file_limit import is_at_file_limit
+
+                refusal.is_at_file_limit = is_at_file_limit(client)
+            raise
     if tokens and "republished" not in result:
         ctx.warn("the server could not verify the design-tool tokens; a new file was created")
     cache.remember_last_upload(ctx, result)
     printer.emit({**result, "name": name or IMPORT_NAME} if printer.is_for_people else result)
-    follow_up.present_links(ctx, [str(result["shareUrl"])], qr=qr, copy=copy, open_link=open_)
+    if qr or copy or open_:
+        from docshare.cli.commands.upload.follow_up import present_links
+
+        present_links(ctx, [str(result["shareUrl"])], qr=qr, copy=copy, open_link=open_)
     return ExitCode.OK
 
 
@@ -145,12 +155,4 @@ def _import_document(
 ) -> Mapping[str, Any]:
     with progress.show_progress(ctx, name or IMPORT_NAME, None) as bar:
         bar.set_stage(_FETCH_STAGE)
-        try:
-            return client.imports.create(url, name, **tokens)
-        except Refused as refusal:
-            # With tokens, the rejection may also mean that updates of the design are turned off.
-            if refusal.code == "forbidden" and (not tokens or _SLOT_LIMIT.search(refusal.detail)):
-                from docshare.cli.commands.upload.send import is_at_file_limit
-
-                refusal.is_at_file_limit = is_at_file_limit(client)
-            raise
+        return client.imports.create(url, name, **tokens)

@@ -116,25 +116,31 @@ def api(
         try:
             answer = _send(client, request, held)
         except Refused as refusal:
+            if _may_be_file_limit(refusal, request):
+                from docshare.cli.commands.upload.file_limit import is_at_file_limit
+
+                refusal.is_at_file_limit = is_at_file_limit(client)
             _print_refusal(ctx, refusal, include, error_body)
             raise
         if include:
             _print_head(ctx, answer.status, answer.headers)
-        _write_response(ctx, answer, None if output == "-" else output)
+        if output in (None, "-"):
+            _write_response(ctx, answer)
+        else:
+            from docshare.cli.commands.api.save import save_response
+
+            save_response(ctx, answer, Path(output))
     return ExitCode.OK
 
 
 def _send(client: "Client", request: "ApiRequest", held: ExitStack) -> "RawResponse":
-    try:
-        return client.raw.request(
-            request.method, request.path, params=request.params, body=request.open_body(held), headers=request.headers
-        )
-    except Refused as refusal:
-        if refusal.code == "forbidden" and request.method == "POST" and request.path in _CREATE_PATHS:
-            from docshare.cli.commands.upload.send import is_at_file_limit
+    return client.raw.request(
+        request.method, request.path, params=request.params, body=request.open_body(held), headers=request.headers
+    )
 
-            refusal.is_at_file_limit = is_at_file_limit(client)
-        raise
+
+def _may_be_file_limit(refusal: Refused, request: "ApiRequest") -> bool:
+    return refusal.code == "forbidden" and request.method == "POST" and request.path in _CREATE_PATHS
 
 
 # --- feeds -----------------------------------------------------------------------------------------------------------
@@ -163,17 +169,9 @@ def _print_feed(ctx: Context, client: "Client", request: "ApiRequest") -> None:
 # --- responses -------------------------------------------------------------------------------------------------------
 
 
-def _write_response(ctx: Context, answer: "RawResponse", output: str | None) -> None:
+def _write_response(ctx: Context, answer: "RawResponse") -> None:
     kind = _find_header(answer.headers, "content-type").lower()
-    if output is not None:
-        from docshare.cli.commands.files.save import store
-        from docshare.client.files import DownloadedContent
-
-        length = _find_header(answer.headers, "content-length")
-        encoded = bool(_find_header(answer.headers, "content-encoding"))
-        known = int(length) if length.isdigit() and not encoded else None
-        store(ctx, DownloadedContent(answer.blocks, Path(output).name, known, kind), Path(output))
-    elif _is_reshaped(ctx):
+    if _is_reshaped(ctx):
         _print_json(ctx, _parse_json(b"".join(answer.blocks), kind))
     elif ctx.stdout_tty:
         _print_text(ctx, b"".join(answer.blocks), kind)

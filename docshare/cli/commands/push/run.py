@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.browse import require_share_link
+from docshare.cli.commands.upload.file_limit import is_at_file_limit
 from docshare.cli.commands.upload.manifest import Entry, UploadManifest
 from docshare.cli.commands.upload.new_version import make_progress_callback
-from docshare.cli.commands.upload.send import is_at_file_limit
 from docshare.cli.framework.arguments import base_of
 from docshare.cli.framework.dry_run import format_json
 from docshare.cli.framework.exits import ExitCode, Stop

@@ -52,4 +52,8 @@ def upload(
     """
     from docshare.cli.commands.upload.run import run_upload
 
-    return run_upload(current_context(), paths or (), given)
+    if not (given.qr or given.copy or given.open_):
+        return run_upload(current_context(), paths or (), given)
+    from docshare.cli.commands.upload.follow_up import present_links
+
+    return run_upload(current_context(), paths or (), given, present_links)

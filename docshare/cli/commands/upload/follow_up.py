@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from docshare.cli.commands.browse import may_open
+from docshare.cli.commands.qr import draw_code
 from docshare.cli.framework.exits import Stop
+from docshare.cli.terminal.clipboard import copy_text
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -15,24 +18,16 @@ def present_links(context: "Context", links: Sequence[str], *, qr: bool, copy: b
         return
     if qr:
         _draw_qr(context, links[0])
-    if copy:
-        from docshare.cli.terminal.clipboard import copy_text as put
-
-        if not put(context, "\n".join(links)):
-            context.warn("cannot copy the link: install wl-copy, xclip or xsel")
-    if open_link:
-        from docshare.cli.commands.browse import may_open
-
-        if not (may_open(context) and context.open_browser(links[0])):
-            context.warn("cannot open the link: no browser found")
+    if copy and not copy_text(context, "\n".join(links)):
+        context.warn("cannot copy the link: install wl-copy, xclip or xsel")
+    if open_link and not (may_open(context) and context.open_browser(links[0])):
+        context.warn("cannot open the link: no browser found")
 
 
 def _draw_qr(context: "Context", link: str) -> None:
     if not context.stdout_tty:
         context.warn("--qr draws on a terminal only; save an image with: docshare qr @last -o code.png")
         return
-    from docshare.cli.commands.qr import draw_code
-
     try:
         draw_code(context, f"{link}?via=qr")
     except Stop as refusal:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.lint.command import require_clean
-from docshare.cli.commands.upload import follow_up
 from docshare.cli.commands.upload.links import UploadLinks
 from docshare.cli.commands.upload.manifest import UploadManifest
 from docshare.cli.commands.upload.options import UploadOptions
@@ -35,8 +34,13 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 
-def run_upload(ctx: Context, paths: Sequence[str], given: UploadOptions) -> ExitCode:
-    """Upload ``paths`` and return the exit code. Raise Stop (2) for options that exclude each other."""
+def run_upload(
+    ctx: Context, paths: Sequence[str], given: UploadOptions, present: "Callable[..., None] | None" = None
+) -> ExitCode:
+    """Upload ``paths`` and return the exit code. Raise Stop (2) for options that exclude each other.
+
+    ``present`` draws, copies and opens the links as ``given``; None if no option asks for it.
+    """
     named = list(paths)
     single = len(named) == 1 and not given.recursive and given.files_from is None
     if given.name is not None and not single:
@@ -88,7 +92,8 @@ def run_upload(ctx: Context, paths: Sequence[str], given: UploadOptions) -> Exit
             else _LinkSteps(partial(links.create_or_roll_back, client), partial(links.create, client, printer))
         )
         ending = _upload_and_report(ctx, uploader, report, ledger, linking)
-        follow_up.present_links(ctx, report.links, qr=given.qr, copy=given.copy, open_link=given.open_)
+        if present is not None:
+            present(ctx, report.links, qr=given.qr, copy=given.copy, open_link=given.open_)
         return ending if links is None else links.exit_code or ending
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from docshare.cli.commands.upload.file_limit import is_at_file_limit
 from docshare.cli.commands.upload.manifest import Entry, UploadManifest
 from docshare.cli.commands.upload.new_version import ProgressCallback, make_progress_callback, replace_content
 from docshare.cli.commands.upload.settings import NewSettings, SettingsWriteError
@@ -13,7 +14,6 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.sources import Item
 from docshare.cli.terminal import progress
 from docshare.client.errors import ClientError, NotConnected, RateLimited, Redirected, Refused
-from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
@@ -215,23 +215,3 @@ def _is_fatal(failure: Failure) -> bool:
     return isinstance(failure, NotConnected | Redirected) or (
         isinstance(failure, SettingsWriteError) and failure.is_fatal
     )
-
-
-def is_at_file_limit(client: "Client") -> bool:
-    """Return whether the account has used all file slots of its plan; False if that cannot be determined.
-
-    The API reports this refusal as ``forbidden``, without a separate code.
-    """
-    try:
-        account = client.account.show()
-        limits = account.get("limits") or {}
-        slots = limits.get("maxActiveFiles") or _find_file_slots(
-            str(account.get("tier") or account.get("subscription"))
-        )
-        return slots is not None and len(client.files.list()) >= slots
-    except (Problem, ClientError):
-        return False
-
-
-def _find_file_slots(tier: str) -> int | None:
-    return next((PLAN_LIMITS[plan].file_slots for plan in Plan if plan.tier == tier), None)

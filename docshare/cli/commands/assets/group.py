@@ -4,23 +4,18 @@ import io
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.framework import bulk, errors
+from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean, format_distinct_sizes, format_size
-from docshare.client.errors import ClientError
 from docshare.contract.media import ASSET_KINDS, detect_asset_type
-from docshare.contract.problems import Problem
-
-if TYPE_CHECKING:
-    from docshare.client import Client
 
 app = App("Add logos, backgrounds and sounds to share pages.")
 
@@ -89,7 +84,9 @@ def add(
         asset: Mapping[str, Any] = client.assets.add(name, source, path.name, kind)
     ending = ExitCode.OK
     if apply:
-        asset, ending = _apply_asset(ctx, client, name, asset)
+        from docshare.cli.commands.assets.apply import apply_asset
+
+        asset, ending = apply_asset(ctx, client, name, asset, _build_settings(kind, str(asset["assetId"])))
     printer.emit(asset)
     return ending
 
@@ -117,30 +114,10 @@ def _preview_requests(ctx: Context, name: str, path: Path, kind: str, *, apply: 
     base = f"/api/v1/files/{name}"
     requests = [("POST", f"{base}/assets", f"kind={kind} file={path.name} ({path.stat().st_size} bytes)")]
     if apply:
-        requests.append(("PUT", f"{base}/settings", " ".join(_format_assignments(kind, "{assetId}"))))
+        settings = _build_settings(kind, "{assetId}")
+        requests.append(("PUT", f"{base}/settings", " ".join(f"{key}={value}" for key, value in settings.items())))
     return bulk.print_requests(ctx, requests)
 
 
-def _format_assignments(kind: str, asset: str) -> list[str]:
-    return [f"{key}={value.format(asset)}" for key, value in _SETTINGS_BY_KIND[kind].items()]
-
-
-def _apply_asset(
-    ctx: Context, client: "Client", name: str, asset: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], ExitCode]:
-    """Change the settings to show the asset, which is already stored. On failure print why and return exit code 12."""
-    from docshare.cli.commands.settings.changes import SettingChanges
-    from docshare.cli.commands.settings.write import SettingsWriter, WriteOptions
-
-    kind, number = str(asset["kind"]), str(asset["assetId"])
-    changes = SettingChanges()
-    for key, value in _SETTINGS_BY_KIND[kind].items():
-        changes.put(key, value.format(number))
-    try:
-        SettingsWriter(ctx, client, changes, WriteOptions()).write(name)
-    except (Problem, ClientError, Stop) as error:
-        line = f"docshare settings set {name} {' '.join(_format_assignments(kind, number))}"
-        ctx.err(f"error: the {kind} is stored but not applied: {errors.describe(ctx, error).detail}", "error")
-        ctx.err(f"hint: {line}")
-        return asset, ExitCode.PARTIAL
-    return {**asset, "applied": True}, ExitCode.OK
+def _build_settings(kind: str, asset: str) -> dict[str, str]:
+    return {key: value.format(asset) for key, value in _SETTINGS_BY_KIND[kind].items()}
