@@ -1,9 +1,10 @@
 """Start the server of ``docshare serve`` from its validated options."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework import background
 from docshare.cli.framework.admin_channel import translate_data_errors
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 _PLACEHOLDER_URL = "http://127.0.0.1"  # until the port is known
 
 
-class ServeOptions(NamedTuple):
-    """The validated options of ``serve``."""
+@dataclass(frozen=True)
+class ServeOptions:
+    """The validated options of ``serve``. ``follow`` prints the readers of the ``files`` until it is stopped."""
 
     files: tuple[Path, ...]
     host: str
@@ -33,6 +35,7 @@ class ServeOptions(NamedTuple):
     log: str
     ready_file: Path | None
     print_env: bool
+    follow: Callable[[Context], None] | None = None
 
 
 def load_serve_config(ctx: Context, plan: ServeOptions, base_url: str = _PLACEHOLDER_URL) -> "Config":
