@@ -1,7 +1,7 @@
 """docshare: share documents as links and know who read them.
 
-Read ``contract/settings`` first, then ``server/serve`` or ``cli/main``. ``client`` imports only ``contract``; ``cli``
-imports ``client``, and the server in few places.
+Read ``contract/settings`` first, then ``server/serve`` or ``cli/main``. ``client`` imports ``contract``, but neither
+the server nor the command line; ``cli`` imports ``client``, and the server in few places.
 
 The library is ``from docshare import Client``; ``docshare help python`` shows it at work. Names in ``__all__`` are
 loaded on first use, so that ``import docshare`` costs nothing.

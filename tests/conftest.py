@@ -114,11 +114,16 @@ def receiver() -> Iterator[FakeReceiver]:
 
 @pytest.fixture
 def uploaded_file(world: World, request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Return a file of Pia with the settings of the marker ``file_settings``, or the defaults."""
+    """Return the upload result of a file of Pia.
+
+    The marker ``file_document`` of a module or test has its content and its name, as for ``Person.upload``; the marker
+    ``file_settings`` has its settings.
+    """
     from tests.support.owner.browser import put_settings
 
-    made = world.pia.upload()
-    marker = request.node.get_closest_marker("file_settings")
-    if marker:
-        put_settings(world, made, **marker.kwargs)
+    document = request.node.get_closest_marker("file_document")
+    made = world.pia.upload(*document.args, **document.kwargs) if document else world.pia.upload()
+    settings_marker = request.node.get_closest_marker("file_settings")
+    if settings_marker:
+        put_settings(world, made, **settings_marker.kwargs)
     return made

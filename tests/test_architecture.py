@@ -37,8 +37,8 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
     **{
         f"docshare.server.http.{name}": (*_STORED, "docshare.server.services", "flask")
         for name in (
-            "listener", "event_loop", "connection_limits", "channel", "request_parser", "form_writer", "framing",
-            "multipart", "verdicts", "tasks", "parking",
+            "listener", "event_loop", "connection_limits", "fair_queue", "channel", "request_parser", "form_writer",
+            "framing", "multipart", "verdicts", "tasks", "parking",
         )
     },
     "docshare.server.services": ("flask", "peewee", "docshare.server.api", "docshare.server.web"),

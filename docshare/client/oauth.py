@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from docshare.client.address import parse_origin
@@ -12,9 +12,6 @@ from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
 from docshare.client.http.whole_body import FormBody
 from docshare.contract.scopes import DEVICE_GRANT_TYPE
-
-if TYPE_CHECKING:
-    pass
 
 _METADATA = "/.well-known/oauth-authorization-server"
 _REVOKE_SECONDS = 5.0

@@ -18,8 +18,8 @@ class Setting(NamedTuple):
     - ``visibility``: ``always`` in the File object, only if it is ``set``, or ``never`` under this name
     - ``words``: the allowed values of kind ``word``
     - ``low`` and ``high``: the allowed range of kind ``integer``
-    - ``options``: its options of ``docshare upload`` and ``docshare settings set``; a switch has one to turn it on and
-      one to turn it off
+    - ``options``: its options of ``docshare settings set``, most of which ``docshare upload`` has too; a switch has one
+      to turn it on and one to turn it off
 
     It is a named tuple because the command line imports this module: as a dataclass with slots, the import would take
     6.7 ms instead of 0.8 ms.

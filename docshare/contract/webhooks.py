@@ -1,4 +1,10 @@
-"""Webhook kinds, formats, the retry schedule, limits, and headers."""
+"""Webhook kinds, formats, the retry schedule, limits, and headers.
+
+**Failures.** A delivery whose attempt fails is retried after the delays of ``RETRY_MS``. The fifth failure abandons it
+and adds one to the failures of its webhook; a success of any delivery resets them. The 20th abandoned delivery in a row
+disables the webhook: its queued deliveries are abandoned too, and the owner gets a mail. Enabling the webhook does not
+send them; each can be sent again by itself. ``services/webhooks/dispatch`` carries this out.
+"""
 
 from typing import NamedTuple
 

@@ -80,15 +80,15 @@ def _create_invite(runtime: Runtime, args: Arguments) -> dict[str, Any]:
 
 
 def _list_deliveries(runtime: Runtime, args: Arguments) -> list[dict[str, Any]]:  # noqa: ARG001 - as every command
-    return [represent_deliveries.admin_delivery_row(found) for found in deliveries.list_all(runtime)]
+    return [represent_deliveries.admin_delivery_row(found) for found in deliveries.list_for_admin(runtime)]
 
 
 def _show_delivery(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    return represent_deliveries.admin_delivery_detail(deliveries.show_any(runtime, args["id"]))
+    return represent_deliveries.admin_delivery_detail(deliveries.get_for_admin(runtime, args["id"]))
 
 
 def _retry_delivery(runtime: Runtime, args: Arguments) -> dict[str, Any]:
-    return represent_deliveries.admin_delivery_row(deliveries.retry_any(runtime, args["id"]))
+    return represent_deliveries.admin_delivery_row(deliveries.retry_for_admin(runtime, args["id"]))
 
 
 def _start_listener(runtime: Runtime, args: Arguments) -> dict[str, Any]:

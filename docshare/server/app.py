@@ -1,15 +1,19 @@
 """Wires the application together."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from flask import Flask
 
+from docshare.contract.fields import RESERVED_SLUGS
 from docshare.server import admin, api, web
 from docshare.server.http import health, metrics, views
 from docshare.server.http.request_log import register_request_log
-from docshare.server.http.uploads import IntakeRequest
+from docshare.server.http.uploads import UploadRequest
 from docshare.server.runtime import Runtime
+
+_LINK_PAGE = re.compile(r"/(?:embed/)?([^/]+)|/api/files/[^/]+/qr-code")
 
 
 class SynchronousFlask(Flask):
@@ -33,6 +37,13 @@ def create_app(runtime: Runtime) -> Flask:
     return app
 
 
+def is_link_page(method: str, path: str) -> bool:
+    """Return whether a request is for a page, an embed page, a QR code or an oEmbed document of a link, which this
+    process computes by itself."""
+    found = _LINK_PAGE.fullmatch(path) if method in ("GET", "HEAD") else None
+    return found is not None and (found[1] == "oembed" or found[1] not in RESERVED_SLUGS)
+
+
 def set_runtime(app: Flask, runtime: Runtime) -> None:
     """Make ``app`` serve the instance of ``runtime`` from now on."""
     views.attach_runtime(app, runtime)
@@ -41,7 +52,7 @@ def set_runtime(app: Flask, runtime: Runtime) -> None:
 
 def _build_app() -> Flask:
     app = SynchronousFlask("docshare.server", static_folder=None, template_folder="web/templates")
-    app.request_class = IntakeRequest
+    app.request_class = UploadRequest
     app.json.sort_keys = False  # type: ignore[attr-defined]  # the contract fixes the order of keys
     register_request_log(app)
     api.register(app)

@@ -14,7 +14,7 @@ from docshare.server.http.parking import RequestParked
 
 _MAX_CHECKS = 2
 _MAX_WAITING = 200
-_REMEMBERED = 64  # networks; an attacker may have any number
+_MAX_REMEMBERED = 64  # networks; an attacker may have any number
 VERIFIED_MS = 30 * SECOND
 """How long a correct password need not be computed again: dozens of readers enter the same one when a talk begins."""
 _MAX_VERIFIED = 1_000
@@ -49,7 +49,7 @@ class PasswordTurns:
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
-        self._slots = FairSlots(_MAX_CHECKS, _MAX_WAITING, remembered=_REMEMBERED)
+        self._slots = FairSlots(_MAX_CHECKS, _MAX_WAITING, max_remembered=_MAX_REMEMBERED)
         self._lock = threading.Lock()
         self._groups: dict[bytes, list[PasswordTurn]] = {}
         self._verified: OrderedDict[bytes, int] = OrderedDict()  # until when, in milliseconds

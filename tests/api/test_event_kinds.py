@@ -25,6 +25,11 @@ from tests.support.people.gate_client import GateClient
 from tests.support.people.known_readers import insert_invite
 from tests.support.people.reader import FakeReader, end_all_sessions
 
+pytestmark = [
+    pytest.mark.file_document(name="Q3 & más.pdf"),
+    pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS),
+]
+
 LABEL = "Ada & Söhne"
 FORM = [
     {"key": "mail", "label": "Work mail", "type": "email", "required": True},
@@ -34,14 +39,6 @@ START = "2026-09-21T14:13:20.000Z"
 SESSION, VIEWER = "<session>", "<viewer>"
 
 CauseEvent = Callable[[World, dict[str, Any], str], None]
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Upload a file of Pia that allows every kind of feedback."""
-    made = world.pia.upload(name="Q3 & más.pdf")
-    put_settings(world, made, **ALL_FEEDBACK_SETTINGS)
-    return made
 
 
 @pytest.fixture

@@ -42,8 +42,8 @@ def serve_product(folder: Path, pipe: Connection) -> None:
             create_app(rt),
             bind_sockets("127.0.0.1", 0),
             judge=make_judge(rt),
-            parts=rt.blobs.create_partial,
-            draw_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
+            create_partial=rt.blobs.create_partial,
+            render_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
             threads=THREADS,
         )
         pipe.send((server.port, key))
@@ -57,8 +57,8 @@ def serve_app(app: Flask, pipe: Connection) -> None:
         app,
         bind_sockets("127.0.0.1", 0),
         judge=lambda head: Acceptance(1024),
-        parts=lambda: (_ for _ in ()).throw(AssertionError),
-        draw_error=lambda status, path, detail: Refusal(status),
+        create_partial=lambda: (_ for _ in ()).throw(AssertionError),
+        render_error=lambda status, path, detail: Refusal(status),
         threads=THREADS,
     )
     pipe.send((server.port, ""))

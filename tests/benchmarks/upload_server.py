@@ -54,11 +54,16 @@ def serve_product(folder: Path, pipe: Connection) -> None:
     def judge(head: RequestHead) -> Acceptance:
         return Acceptance(max_body=2 * GB + RECEIVE, stores_files=head.path == "/files")
 
-    def draw_error(status: int, path: str | None, detail: str) -> Refusal:
+    def render_error(status: int, path: str | None, detail: str) -> Refusal:
         return Refusal(status, body=detail.encode())
 
     server: Server = make_server(
-        app, bind_sockets("127.0.0.1", 0), judge=judge, parts=blobs.create_partial, draw_error=draw_error, threads=8
+        app,
+        bind_sockets("127.0.0.1", 0),
+        judge=judge,
+        create_partial=blobs.create_partial,
+        render_error=render_error,
+        threads=8,
     )
     pipe.send(server.port)
     server.run()

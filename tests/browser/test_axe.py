@@ -10,7 +10,7 @@ from docshare.contract.plans import Plan
 from docshare.server.services.accounts import invitations
 from tests.browser.conftest import ShareDocument
 from tests.support.browsers.axe import find_violations
-from tests.support.browsers.browser import visitor
+from tests.support.browsers.browser import send_note, visitor
 from tests.support.browsers.styled_document import StyledDocument
 from tests.support.documents.pdfs import A4, simple_pdf
 from tests.support.engines.rows import update_file_row
@@ -161,10 +161,7 @@ def test_everything_in_the_viewer_is_in_a_landmark_with_a_name_of_its_own(
 
 def leave_everything(page: Page) -> None:
     """Leave a note, a mark and an annotation, whose form stays open."""
-    page.locator("#notes-open").click()
-    page.get_by_label("Your note").fill("Where are the figures?")
-    page.locator("#note-author").fill("Ada")
-    page.get_by_role("button", name="Send").click()
+    send_note(page, "Where are the figures?")
     page.locator(".note").wait_for()
     page.locator("#notes-close").click()
     page.locator(".verdicts button").first.click()

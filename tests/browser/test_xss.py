@@ -15,7 +15,7 @@ from flask.testing import FlaskClient
 from playwright.sync_api import Browser, Page, expect
 
 from docshare.server.pdf.engine import PdfEngine
-from tests.support.browsers.browser import DESKTOP, visitor
+from tests.support.browsers.browser import DESKTOP, send_note, visitor
 from tests.support.browsers.poisoned_file import PAYLOAD_BATCHES, READER, STORABLE_PAYLOADS, PoisonedFile
 from tests.support.browsers.styled_document import StyledDocument
 from tests.support.browsers.tripwire import Tripwire
@@ -347,10 +347,7 @@ def test_normal_use_violates_no_content_security_policy(browser: Browser, server
             with page.context.expect_page() as opened:
                 element.click()
             opened.value.close()
-        page.locator("#notes-open").click()
-        page.get_by_label("Your note").fill("A word")
-        page.locator("#note-author").fill("Ada")
-        page.get_by_role("button", name="Send").click()
+        send_note(page, "A word")
         page.locator(".note").wait_for()
         page.locator("#notes-close").click()
         page.locator("#receipt-open").click()

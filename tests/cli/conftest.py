@@ -9,23 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.commands.fakes.uploads import PDF, FakeUploads
-from tests.support.outside.fake_api import FakeApi, FakeTime, fake_api
+from tests.support.outside.fake_api import FakeApi, FakeTime
+from tests.support.outside.fake_api_fixtures import api, time
 from tests.support.shell import Shell
 
 if TYPE_CHECKING:
     from tests.support.people.cast import Person, World
 
-
-@pytest.fixture
-def time() -> FakeTime:
-    return FakeTime()
-
-
-@pytest.fixture
-def api(time: FakeTime) -> Iterator[FakeApi]:
-    with fake_api() as api:
-        api.wall = lambda: time.wall
-        yield api
+__all__ = ["api", "time"]
 
 
 @pytest.fixture
@@ -48,6 +39,15 @@ def deck(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def work_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Create an empty directory and change to it."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
 def server_url(world: World) -> Iterator[str]:
     """Yield the address of a real server with the cast of ``world``."""
     from tests.support.servers.in_process_server import serve_world
@@ -66,3 +66,9 @@ def shell_for(server_url: str, world: World, time: FakeTime, tmp_path: Path) -> 
         return shell
 
     return open_shell
+
+
+@pytest.fixture
+def pia(shell_for: Callable[[Person], Shell], world: World) -> Shell:
+    """Return the shell of Pia on the real server."""
+    return shell_for(world.pia)

@@ -6,21 +6,12 @@ from typing import Any
 import pytest
 
 from docshare.client import Client
-from tests.support.outside.fake_api import FakeApi, FakeTime, fake_api
+from tests.support.outside.fake_api import FakeApi, FakeTime
+from tests.support.outside.fake_api_fixtures import api, time
+
+__all__ = ["api", "time"]
 
 TOKEN = "ds_live_" + "k" * 32
-
-
-@pytest.fixture
-def time() -> FakeTime:
-    return FakeTime()
-
-
-@pytest.fixture
-def api(time: FakeTime) -> Iterator[FakeApi]:
-    with fake_api() as api:
-        api.wall = lambda: time.wall
-        yield api
 
 
 @pytest.fixture

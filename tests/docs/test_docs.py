@@ -11,7 +11,7 @@ from docshare.cli.framework.app import get_command, list_flags
 from docshare.cli.main import app
 from docshare.contract.limits import ACCESS_TOKEN_MS
 from docshare.contract.plans import PLAN_LIMITS
-from docshare.server.rules import reading
+from docshare.server.rules import day_range, reading
 from docshare.server.services.readership import viewing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,6 +108,13 @@ def test_the_documented_measuring_rule_matches_the_code() -> None:
         assert f" {klass} " in help_text
     assert (reading.HIDDEN_TIMEOUT_MS, "a minute after the page is hidden" in rule) == (60_000, True)
     assert (reading.IDLE_TIMEOUT_MS, "five minutes without activity" in rule) == (300_000, True)
+
+
+def test_the_documented_week_has_the_days_of_the_page() -> None:
+    """``--since 6d`` begins on the day of six days ago, and the range ``7d`` of the pages includes today."""
+    week = f"readership show @last --since {day_range.PRESETS['7d'] - 1}d"
+    assert f"`docshare {week}` prints the report of the same week" in README
+    assert f"--since {day_range.PRESETS['7d'] - 1}d -o week.html" in topics.load("readership")
 
 
 def test_links_and_topics_of_the_readme_exist() -> None:

@@ -35,7 +35,7 @@ class ListenerHarness:
     def __init__(self, root: Path, *, max_file: int = 8 * MB, run: bool = True, port: int = 0, **settings: Any) -> None:
         names = count()
         self.blobs = FolderStore(root / "blobs", root / "tmp", lambda: f"name{next(names):016d}")
-        self.parts: Callable[[], Any] = self.blobs.create_partial
+        self.create_partial: Callable[[], Any] = self.blobs.create_partial
         self.max_file = max_file
         self.heads: list[RequestHead] = []
         self.calls: list[str] = []
@@ -47,8 +47,8 @@ class ListenerHarness:
             self.application,
             bind_sockets("127.0.0.1", port),
             judge=self.judge,
-            parts=lambda: self.parts(),
-            draw_error=self.draw_error,
+            create_partial=lambda: self.create_partial(),
+            render_error=self.render_error,
             **settings,
         )
         self.port = self.server.port
@@ -69,11 +69,11 @@ class ListenerHarness:
             return Acceptance(self.max_file + MB, stores_files=True, max_file=self.max_file, on_too_large=too_large)
         return Acceptance(SMALL_BODY)
 
-    def draw_error(self, status: int, path: str | None, detail: str) -> Refusal:
+    def render_error(self, status: int, path: str | None, detail: str) -> Refusal:
         if detail == "The request line is malformed." and path == "/broken-pen":
             raise RuntimeError("the pen is broken")
         body = json.dumps({"status": status, "path": path, "detail": detail}).encode()
-        return Refusal(status, [("Content-Type", "application/problem+json"), ("X-Drawn", "yes")], body)
+        return Refusal(status, [("Content-Type", "application/problem+json"), ("X-Rendered", "yes")], body)
 
     def application(self, environ: dict[str, Any], start_response: Any) -> Any:
         path = environ["PATH_INFO"]

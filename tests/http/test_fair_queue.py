@@ -11,6 +11,7 @@ from itertools import chain, count
 import pytest
 
 from docshare.server.http.event_loop import MIN_EVENTS_PER_TURN, TURN_SECONDS
+from docshare.server.http.fair_queue import LINK_PAGE_SECONDS
 from tests.http.harness import ListenerHarness, RawConnection, build_request, wait_until
 
 
@@ -92,3 +93,76 @@ def test_a_connection_that_is_always_ready_does_not_delay_others_of_its_client(
                 wire.send(b"X: y\r\n")
         assert len(received) == size
         rig.thread.start()
+
+
+@pytest.fixture
+def page_listener(start_listener: Callable[..., ListenerHarness]) -> tuple[ListenerHarness, list[float]]:
+    """Return a listener for which ``/slow`` and paths below ``/page`` are pages of links, and its clock."""
+    now = [1.0]
+
+    def is_link_page(method: str, path: str) -> bool:
+        return path == "/slow" or path.startswith("/page")
+
+    return start_listener(is_link_page=is_link_page, clock=lambda: now[0]), now
+
+
+def test_pages_of_links_run_one_at_a_time_and_delay_no_other_requests(
+    page_listener: tuple[ListenerHarness, list[float]],
+) -> None:
+    rig, _ = page_listener
+    with ExitStack() as stack:
+        slow, *pages = [stack.enter_context(RawConnection(rig.port, f"127.0.0.{last}")) for last in range(1, 4)]
+        slow.send(build_request("GET", "/slow"))
+        assert rig.entered.wait(10)
+        for number, wire in enumerate(pages):
+            wire.send(build_request("GET", f"/page/{number}"))
+        with RawConnection(rig.port, "127.0.0.9") as visitor:
+            for number in range(5):
+                visitor.send(build_request("GET", f"/other/{number}"))
+                assert visitor.read_response().status == 200
+        assert rig.calls == ["/slow", *(f"/other/{number}" for number in range(5))]
+        rig.gate.set()
+        assert all(wire.read_response().status == 200 for wire in (slow, *pages))
+
+
+def test_a_page_that_waits_for_something_else_does_not_delay_the_next(
+    page_listener: tuple[ListenerHarness, list[float]],
+) -> None:
+    rig, now = page_listener
+    with RawConnection(rig.port, "127.0.0.1") as slow, RawConnection(rig.port, "127.0.0.2") as other:
+        slow.send(build_request("GET", "/slow"))
+        assert rig.entered.wait(10)
+        other.send(build_request("GET", "/page"))
+        assert wait_until(lambda: len(rig.heads) == 2)
+        assert rig.calls == ["/slow"]
+        now[0] += LINK_PAGE_SECONDS
+        assert other.read_response().status == 200
+        rig.gate.set()
+        assert slow.read_response().status == 200
+
+
+def test_pages_and_other_requests_take_turns(start_listener: Callable[..., ListenerHarness]) -> None:
+    rig = start_listener(threads=1, is_link_page=lambda method, path: path.startswith("/page"))
+    paths = [*(f"/page/{number}" for number in range(4)), *(f"/other/{number}" for number in range(4))]
+    with ExitStack() as stack:
+        wires = [stack.enter_context(RawConnection(rig.port, f"127.0.0.{last}")) for last in range(1, 10)]
+        wires[8].send(build_request("GET", "/slow"))
+        assert rig.entered.wait(10)
+        for wire, path in zip(wires, paths, strict=False):
+            wire.send(build_request("GET", path))
+        assert wait_until(lambda: len(rig.heads) == 9)
+        rig.gate.set()
+        assert all(wire.read_response().status == 200 for wire in wires)
+    kinds = [path.split("/")[1] for path in rig.calls[1:]]  # the first was slow
+    assert kinds in (["page", "other"] * 4, ["other", "page"] * 4)
+
+
+def test_a_stop_does_not_wait_for_pages_that_are_queued(page_listener: tuple[ListenerHarness, list[float]]) -> None:
+    rig, _ = page_listener
+    with RawConnection(rig.port, "127.0.0.1") as slow, RawConnection(rig.port, "127.0.0.2") as other:
+        slow.send(build_request("GET", "/slow"))
+        assert rig.entered.wait(10)
+        other.send(build_request("GET", "/page"))
+        assert wait_until(lambda: len(rig.heads) == 2)
+        rig.server.stop(0)
+        assert other.read_to_end() == b""

@@ -245,14 +245,14 @@ class FullDiskPart(PartialFile):
 
 @pytest.mark.parametrize("sent", [0.5, 1.0])
 def test_a_full_disk_is_503_and_later_uploads_succeed(listener: ListenerHarness, sent: float) -> None:
-    listener.parts = lambda: FullDiskPart(listener.blobs.tmp / "full.part")
+    listener.create_partial = lambda: FullDiskPart(listener.blobs.tmp / "full.part")
     raw = build_upload(build_form(build_part(b"x" * 500_000)))
     with RawConnection(listener.port) as wire:
         wire.send(raw[: int(len(raw) * sent)])
         assert wire.read_response().status == 503
     assert listener.calls == []
     assert wait_until(lambda: listener.list_partials() == [])
-    listener.parts = listener.blobs.create_partial
+    listener.create_partial = listener.blobs.create_partial
     with RawConnection(listener.port) as wire:
         wire.send(raw)
         assert wire.read_response().status == 200
@@ -262,7 +262,7 @@ def test_a_read_only_disk_is_503(listener: ListenerHarness) -> None:
     def fail() -> PartialFile:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    listener.parts = fail
+    listener.create_partial = fail
     with RawConnection(listener.port) as wire:
         wire.send(build_upload(build_form(build_part(PDF))))
         assert wire.read_response().status == 503
@@ -278,7 +278,7 @@ def test_a_sender_faster_than_the_disk_does_not_block_other_requests(
             rig.gate.wait(20)
             super().write(block)
 
-    rig.parts = lambda: StuckDisk(rig.blobs.tmp / "stuck.part")
+    rig.create_partial = lambda: StuckDisk(rig.blobs.tmp / "stuck.part")
     content = b"x" * (64 * MB)
     raw = memoryview(build_upload(build_form(build_part(content))))
     with RawConnection(rig.port) as wire, RawConnection(rig.port) as other:

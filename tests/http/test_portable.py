@@ -16,7 +16,7 @@ from waitress.server import create_server
 
 from docshare.contract.problems import Problem
 from docshare.server.http.listener import bind_sockets, make_server
-from docshare.server.http.uploads import IntakeRequest, read_form
+from docshare.server.http.uploads import UploadRequest, read_form
 from docshare.server.http.verdicts import Acceptance, Refusal
 from docshare.server.store.blobs import FolderStore
 from tests.http.harness import (
@@ -48,7 +48,7 @@ def blobs(tmp_path: Path) -> FolderStore:
 @pytest.fixture
 def app(blobs: FolderStore) -> Flask:
     app = Flask("portable")
-    app.request_class = IntakeRequest
+    app.request_class = UploadRequest
     app.extensions["docshare"] = SimpleNamespace(blobs=blobs)
 
     @app.post("/files")
@@ -120,8 +120,8 @@ def serve_by_listener(app: Flask, blobs: FolderStore) -> Iterator[Send]:
         app,
         bind_sockets("127.0.0.1", 0),
         judge=lambda head: Acceptance(LIMIT + MB, stores_files=True),
-        parts=blobs.create_partial,
-        draw_error=lambda status, path, detail: Refusal(status, body=detail.encode()),
+        create_partial=blobs.create_partial,
+        render_error=lambda status, path, detail: Refusal(status, body=detail.encode()),
     )
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -114,7 +114,7 @@ def test_a_rejected_connection_that_stays_open_is_closed_soon(listener: Listener
 
 def test_a_rejected_upload_does_not_create_a_file(listener: ListenerHarness) -> None:
     opened: list[None] = []
-    listener.parts = lambda: opened.append(None)
+    listener.create_partial = lambda: opened.append(None)
     with RawConnection(listener.port) as wire:
         wire.send(build_upload(build_form(build_part(b"%PDF-1.7")), "/refuse"))
         assert wire.read_response().status == 401
@@ -174,7 +174,7 @@ def test_a_content_length_over_a_limit_without_its_own_response_is_a_rendered_41
         wire.send(build_huge_head("/elsewhere"))
         answer = wire.read_response()
         assert (answer.status, answer.facts["path"]) == (413, "/elsewhere")
-        assert answer.headers["x-drawn"] == "yes"
+        assert answer.headers["x-rendered"] == "yes"
 
 
 def test_a_failing_judge_is_500(listener: ListenerHarness) -> None:

@@ -267,8 +267,8 @@ def test_a_server_that_is_stopped_before_it_runs_returns(listener: ListenerHarne
         fail,
         bind_sockets("127.0.0.1", 0),
         judge=lambda head: Acceptance(0),
-        parts=listener.blobs.create_partial,
-        draw_error=lambda status, path, detail: Refusal(status),
+        create_partial=listener.blobs.create_partial,
+        render_error=lambda status, path, detail: Refusal(status),
     )
     server.stop()
     server.run()
@@ -366,8 +366,8 @@ def test_port_0_selects_one_port_on_all_addresses_of_a_host(listener: ListenerHa
         listener.application,
         bind_sockets("localhost", 0),
         judge=listener.judge,
-        parts=listener.blobs.create_partial,
-        draw_error=listener.draw_error,
+        create_partial=listener.blobs.create_partial,
+        render_error=listener.render_error,
         ident="docshare",
     )
     thread = threading.Thread(target=server.run)

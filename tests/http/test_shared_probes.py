@@ -32,7 +32,7 @@ def test_requests_that_reached_another_instance_are_reported(pair: tuple[Probes,
     other.record(token, {"method": "GET", "size": 1})
     owner.record(token, {"method": "POST", "size": 2})
     other.record(token, {"method": "POST", "size": 3})
-    assert [sighting["size"] for sighting in owner.end(token)] == [2, 1, 3]
+    assert [facts["size"] for facts in owner.end(token)] == [2, 1, 3]
     assert not other.is_active(token, 0)
     other.record(token, {"method": "GET", "size": 4})
     assert owner.end(token) == []
@@ -50,7 +50,7 @@ def test_a_probe_stores_a_limited_number_of_requests_and_expires(
     left = redis_server.run("PTTL", key.decode())
     assert isinstance(left, int)
     assert 0 < left <= LIFETIME_MS
-    assert [sighting["size"] for sighting in owner.end(token)] == list(range(32))
+    assert [facts["size"] for facts in owner.end(token)] == list(range(32))
 
 
 def test_a_malformed_token_is_not_looked_up(pair: tuple[Probes, Probes], redis_server: RedisServer) -> None:
@@ -76,6 +76,6 @@ def test_a_probe_that_began_without_redis_works_in_its_instance(make: Callable[.
         token = world.rt.probes.begin(world.rt.random_token, world.clock.now)
         assert world.http.get(f"/healthz?probe={token}").status_code == 200
         assert world.http.post(f"/healthz?probe={'x' * 32}").status_code == 404
-        assert [sighting["method"] for sighting in world.rt.probes.end(token)] == ["GET"]
+        assert [facts["method"] for facts in world.rt.probes.end(token)] == ["GET"]
         assert world.rt.shared is not None
         world.rt.shared.close()

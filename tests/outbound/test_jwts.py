@@ -45,8 +45,8 @@ class _JwksResponse:
         self.status = status
         self._body = body
 
-    def read_blocks(self, most: int) -> Iterator[bytes]:
-        assert len(self._body) <= most
+    def read_blocks(self, max_bytes: int) -> Iterator[bytes]:
+        assert len(self._body) <= max_bytes
         yield self._body
 
 

@@ -292,29 +292,29 @@ def test_a_page_that_cannot_be_rendered_is_attempted_once(
     assert counting_engine.requested == [2]
 
 
+def open_stalling_page(blob: Path, cache: Path, *, readers: int, timeout_s: float) -> list[str]:
+    """Let ``readers`` request a page that never finishes, which is rendered once; return the names of their errors."""
+    with (
+        closing(CountingEngine(timeout_s=timeout_s)) as engine,
+        closing(PageStore(engine, cache)) as store,
+        ThreadPoolExecutor(readers) as pool,
+    ):
+        jobs = [pool.submit(store.image, FILE, 1, blob, 1, 800) for _ in range(readers)]
+        names = sorted(type(job.exception()).__name__ for job in jobs)
+        assert engine.requested == [1]
+    return names
+
+
 def test_all_readers_of_a_stalling_page_get_an_error(write_file: Put, tmp_path: Path) -> None:
     blob = write_file(paced_pages("s"))
-    with (
-        closing(CountingEngine(timeout_s=1.0)) as engine,
-        closing(PageStore(engine, tmp_path / "cache")) as store,
-        ThreadPoolExecutor(3) as pool,
-    ):
-        jobs = [pool.submit(store.image, FILE, 1, blob, 1, 800) for _ in range(3)]
-        assert {type(job.exception()) for job in jobs} == {UnrenderableError}
-        assert engine.requested == [1]
+    names = open_stalling_page(blob, tmp_path / "cache", readers=3, timeout_s=1.0)
+    assert names == ["UnrenderableError"] * 3
 
 
 def test_only_a_few_readers_may_wait_for_a_stalling_page(write_file: Put, tmp_path: Path) -> None:
     blob = write_file(paced_pages("s"))
-    with (
-        closing(CountingEngine(timeout_s=4.0)) as engine,
-        closing(PageStore(engine, tmp_path / "cache")) as store,
-        ThreadPoolExecutor(10) as pool,
-    ):
-        jobs = [pool.submit(store.image, FILE, 1, blob, 1, 800) for _ in range(10)]
-        kinds = sorted(type(job.exception()).__name__ for job in jobs)
-        assert kinds == ["Problem"] * 7 + ["UnrenderableError"] * 3
-        assert engine.requested == [1]
+    names = open_stalling_page(blob, tmp_path / "cache", readers=10, timeout_s=4.0)
+    assert names == ["Problem"] * 7 + ["UnrenderableError"] * 3
 
 
 def test_a_store_that_cannot_write_is_unavailable(

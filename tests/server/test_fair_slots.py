@@ -159,7 +159,7 @@ def test_close_rejects_waiting_and_later_requests(held_slots: ExitStack) -> None
 
 def test_an_owner_who_was_served_long_ago_is_as_good_as_a_new_one(held_slots: ExitStack) -> None:
     """Otherwise, an endless series of new owners would always come first."""
-    slots, order = FairSlots(1, 12, remembered=3), []
+    slots, order = FairSlots(1, 12, max_remembered=3), []
     for name in ("ann", "bob", "cy"):
         with slots.hold(name, 0) as got:
             assert got

@@ -12,7 +12,7 @@ from docshare.server.services.operations import database_checks, diagnosis
 from docshare.server.store import postgresql_facts
 from docshare.server.store.postgresql import PostgresqlStore
 from docshare.server.store.postgresql_facts import Encryption, ServerConnections, ServerVersion
-from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.engines.postgresql import open_database
 from tests.support.people.cast import World
 
 ENGINE_ROWS = ("database", "database-clock", "database-rights", "database-tls", "database-pool")
@@ -21,10 +21,8 @@ ENGINE_ROWS = ("database", "database-clock", "database-rights", "database-tls", 
 @pytest.fixture
 def address() -> Iterator[str]:
     """Yield the URL of a database with the current schema, for a superuser."""
-    store = make_store("doctor")
-    yield str(store.engine.pool.conninfo)
-    store.close()
-    drop_store("doctor")
+    with open_database("doctor") as address:
+        yield address
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -11,8 +12,10 @@ from peewee import DatabaseError, IntegrityError, OperationalError
 
 from docshare.server.http import faults
 from docshare.server.store import migrations
+from docshare.server.store.database import Store
 from docshare.server.store.migrations import STEPS, DatabaseTooNew, migrate
 from docshare.server.store.postgresql import PostgresqlStore
+from docshare.server.store.tables import InstanceSecret
 from tests.support.engines.postgresql import drop_store, make_store
 from tests.support.polling import wait_until
 
@@ -33,6 +36,19 @@ def count_secrets(store: PostgresqlStore) -> int:
 
 def insert_secret(store: PostgresqlStore, name: str) -> None:
     store.execute("INSERT INTO instance_secrets (name, value) VALUES (?, ?)", (name, b"\x00\xff"))
+
+
+def test_a_query_is_spelled_for_its_store_also_if_another_was_opened_later(
+    stores: tuple[PostgresqlStore, PostgresqlStore], tmp_path: Path
+) -> None:
+    """A move to another engine has both open."""
+    insert_secret(stores[0], "one")
+    sqlite = Store(tmp_path / "docshare.db")
+    migrate(sqlite)
+    query = InstanceSecret.select(InstanceSecret.value).where(InstanceSecret.name == "one")
+    assert stores[0].fetch_one(query) == (b"\x00\xff",)
+    assert sqlite.fetch_one(query) is None
+    sqlite.close()
 
 
 def test_a_transaction_is_visible_after_its_commit(stores: tuple[PostgresqlStore, PostgresqlStore]) -> None:

@@ -15,7 +15,7 @@ from docshare.server.store.dialect import spell_postgresql
 from docshare.server.store.migrations import STEPS, migrate
 from docshare.server.store.postgresql import PostgresqlStore
 from docshare.server.store.tables import accounts, sharing
-from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.engines.postgresql import open_store
 
 FIRST_STEP = 12  # the first one that is applied to PostgreSQL; earlier releases have no such database
 STEP_OF_RELOADS, STEP_OF_ADDRESSES = 17, 18
@@ -31,10 +31,8 @@ CREATE TABLE moods_by_name (name TEXT PRIMARY KEY NOT NULL, count INTEGER NOT NU
 
 @pytest.fixture
 def store() -> Iterator[PostgresqlStore]:
-    store = make_store("steps")
-    yield store
-    store.close()
-    drop_store("steps")
+    with open_store("steps") as store:
+        yield store
 
 
 def describe(store: PostgresqlStore, condition: str = "TRUE") -> list[list[tuple[object, ...]]]:

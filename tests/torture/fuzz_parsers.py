@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+_GRACE_SECONDS = 300  # for the start, and for the last input
 _RUNS = re.compile(r"Done (\d+) (?:runs )?in (\d+) second|#(\d+)\s+DONE")
 _NAMES = (
     "multipart_name",
@@ -41,7 +42,13 @@ def run(name: str, seconds: int) -> bool:
     """Fuzz one target in a separate process, print the result, and return whether there was no failure."""
     with tempfile.TemporaryDirectory(prefix="docshare-fuzz-") as folder:
         command = [sys.executable, "-m", "tests.torture.fuzz_parsers", "--fuzz", name, folder, str(seconds)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 300, check=False)
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=seconds + _GRACE_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            print(f"{name}: FAILED, still running after {seconds + _GRACE_SECONDS} s (is the machine busy?)")
+            return False
         found = [path.read_bytes() for path in Path(folder).iterdir()]
     runs = [next(filter(None, match)) for match in _RUNS.findall(done.stderr)]
     print(f"{name}: {runs[-1] if runs else 'no'} runs in {seconds} s, {'ok' if done.returncode == 0 else 'FAILED'}")

@@ -26,3 +26,11 @@ def test_no_parser_fails_on_random_bytes(name: str) -> None:
 
 def test_guided_fuzzing_runs() -> None:
     assert fuzz_parsers.run("csv_sheet", 1)
+
+
+def test_a_target_that_does_not_end_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fuzz_parsers, "_GRACE_SECONDS", -9)
+    assert not fuzz_parsers.run("csv_sheet", 10)
+    assert "still running after 1 s" in capsys.readouterr().out

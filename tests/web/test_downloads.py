@@ -23,12 +23,7 @@ from tests.support.people.cast import BASE_URL, World
 PDF = simple_pdf(pages=3)
 HERE = {"REMOTE_ADDR": "203.0.113.7"}
 STAMP = re.compile(r"127\.0\.0\.1 - copy ([0-9A-F]{4}-[0-9A-F]{4}) - 2026-09-21")
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a document of three pages that Pia shares."""
-    return world.pia.upload(PDF, "Plan.pdf")
+pytestmark = pytest.mark.file_document(PDF, "Plan.pdf")
 
 
 def download(http: FlaskClient, name: str, **headers: str) -> TestResponse:

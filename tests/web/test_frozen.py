@@ -6,12 +6,13 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server import admin
-from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import dump_database
 from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import BASE_URL, World
 from tests.support.people.gate_client import GateClient
 from tests.support.people.reader import FakeReader, view_count
+
+pytestmark = pytest.mark.file_document(name="Secret plan.pdf")
 
 ASSET = "00000000-0000-4000-8000-000000000000"
 PAGE_RESOURCES = (
@@ -24,12 +25,6 @@ PAGE_RESOURCES = (
     "style.css",
     f"assets/{ASSET}",
 )
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a document of three pages that Pia shares."""
-    return world.pia.upload(simple_pdf(pages=3), "Secret plan.pdf")
 
 
 def freeze_file(world: World, made: dict[str, Any]) -> dict[str, Any]:

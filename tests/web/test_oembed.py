@@ -11,17 +11,12 @@ import pytest
 from PIL import Image
 from werkzeug.test import TestResponse
 
-from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.rows import update_file_row
 from tests.support.people.cast import World
 
+pytestmark = pytest.mark.file_document(name="Report.pdf")
+
 LINK = "http://127.0.0.1:8787"
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return the upload result of a document of three pages that Pia shares."""
-    return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
 
 
 def get_oembed(world: World, url: str, **more: Any) -> TestResponse:

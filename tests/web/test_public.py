@@ -22,11 +22,7 @@ from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader
 
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, str]:
-    """Return the upload result of a document of three pages that Pia shares."""
-    return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
+pytestmark = pytest.mark.file_document(name="Report.pdf")
 
 
 def get_path(world: World, path: str) -> TestResponse:

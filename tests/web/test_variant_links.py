@@ -13,7 +13,6 @@ from werkzeug.test import TestResponse
 from docshare.server.services.files import hotspots
 from tests.api.files.test_qr import decode_qr
 from tests.support.documents.images import make_picture
-from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import sqlite_only
 from tests.support.engines.rows import update_file_row
 from tests.support.owner.browser import put_settings
@@ -24,14 +23,7 @@ from tests.support.people.reader import FakeReader, list_sessions, list_view_row
 
 SLUG = "the-canonical-report"
 _ADDRESS = re.compile(r"(?:href|src)=\"(/[^\"]*)\"|(/[^\s,\"]+) (?:800|1600)w")
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a document of three pages that Pia shares, with a slug."""
-    made = world.pia.upload(simple_pdf(pages=3), "Report.pdf")
-    update_file_row(world, made["uuid"], slug=SLUG)
-    return made
+pytestmark = [pytest.mark.file_document(name="Report.pdf"), pytest.mark.file_settings(slug=SLUG)]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from docshare.server.rules.deliveries import DeliveryLane, DueDelivery, select_d
 from docshare.server.services.webhooks import dispatch
 from docshare.server.workers.dispatcher import Dispatcher
 from tests.support.outside.due_deliveries import deliver_due
-from tests.support.outside.import_source import Script, hold_connection, http_response
+from tests.support.outside.import_source import Script, hold_connection
 from tests.support.outside.receivers import (
     LOOPBACK_NETWORKS,
     OK,
@@ -29,14 +29,6 @@ from tests.support.people.cast import World
 from tests.support.polling import wait_until
 
 pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
-
-
-SERVER_ERROR = http_response(b"", "500 Internal Server Error")
-
-
-@pytest.fixture
-def file(world: World) -> str:
-    return str(world.pia.upload()["uuid"])
 
 
 @contextmanager

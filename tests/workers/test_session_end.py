@@ -102,6 +102,16 @@ def test_a_session_with_beacons_remains_open(world: World, link: str) -> None:
     assert row["timeMs"] == 900_000
 
 
+def read_in_turns(world: World, link: str) -> None:
+    """Let two readers read: the first for 5 and 9 seconds, and between these the second for 7, who then leaves."""
+    first = FakeReader(world, link)
+    first.read_page(5)
+    second = FakeReader(world, link)
+    second.read_page(7)
+    second.leave()
+    first.read_page(9)
+
+
 def test_an_uncounted_session_ends_without_a_row(world: World, link: str) -> None:
     reader = FakeReader(world, link)
     reader.read_page(2, input=False)
@@ -113,12 +123,7 @@ def test_an_uncounted_session_ends_without_a_row(world: World, link: str) -> Non
 
 def test_rows_are_in_the_order_in_which_sessions_end(world: World, link: str) -> None:
     """Otherwise a row could be added before a cursor that a client has already passed."""
-    first = FakeReader(world, link)
-    first.read_page(5)
-    second = FakeReader(world, link)
-    second.read_page(7)
-    second.leave()
-    first.read_page(9)
+    read_in_turns(world, link)
     world.clock.advance(seconds=58)
     (row,) = list_view_rows(world)
     assert row["timeMs"] == 7_000
@@ -127,12 +132,7 @@ def test_rows_are_in_the_order_in_which_sessions_end(world: World, link: str) ->
 
 
 def test_rows_of_one_run_are_in_the_order_in_which_sessions_end(world: World, link: str) -> None:
-    first = FakeReader(world, link)
-    first.read_page(5)
-    second = FakeReader(world, link)
-    second.read_page(7)
-    second.leave()
-    first.read_page(9)
+    read_in_turns(world, link)
     world.clock.advance(hours=1)
     assert [row["timeMs"] for row in list_view_rows(world)] == [7_000, 14_000]
 

@@ -1,6 +1,6 @@
 """Completion: words fetched from the server, and the scripts of the shells.
 
-Read ``online`` first: it fetches the words. ``scripts`` generates the scripts from the command tree,
-and ``places`` knows where shells load them from. Nothing here is
-imported by ``docshare __complete``, which answers from ``docshare.cli.local.completion_words``, so that TAB is fast.
+Read ``online`` first: it fetches the words. ``scripts`` generates the scripts from the command tree, and ``places``
+knows where shells load them from. ``docshare __complete`` answers from ``docshare.cli.local.completion_words``, so that
+TAB is fast, and imports only ``online``, for a profile with ``complete_online``.
 """

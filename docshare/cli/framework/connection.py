@@ -138,7 +138,8 @@ def make_client(context: "Context") -> "Client":
     """Return a client for the connection in effect. Raise Stop (4) if it has no credential."""
     connection = context.connection
     if connection.token is None:
-        raise Stop(ExitCode.CREDENTIAL, f"no credential for {connection.origin}: {connection.source}", hint=_LOGIN_HINT)
+        hint = _FIRST_SERVER_HINT if connection.url.origin == "built-in" else _LOGIN_HINT
+        raise Stop(ExitCode.CREDENTIAL, f"no credential for {connection.origin}: {connection.source}", hint=hint)
     return build_client(context, str(connection.url.value), connection.token, _find_local_server(context, connection))
 
 
@@ -153,3 +154,8 @@ def _find_local_server(context: "Context", connection: Connection) -> "LocalServ
 
 
 _LOGIN_HINT = "Set DOCSHARE_TOKEN, or run: docshare auth login"
+# Without a profile or an address, this is probably a new installation: there is no server to log in to.
+_FIRST_SERVER_HINT = (
+    "Start a server on this machine with docshare serve, or use another one: "
+    "docshare auth login --url URL, or DOCSHARE_URL and DOCSHARE_TOKEN"
+)

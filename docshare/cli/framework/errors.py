@@ -158,7 +158,13 @@ def _suggest_login(context: Context, refusal: Problem) -> str:
 
 def _describe_usage_error(error: Any) -> Failure:
     hint = f"See: {error.ctx.command_path} -h" if getattr(error, "ctx", None) is not None else ""
-    return Failure("usage", error.format_message(), ExitCode.USAGE, hint)
+    detail = re.sub(_TYPE_NAME, lambda found: f"is not {_NUMBERS[found[1]]}.", error.format_message())
+    return Failure("usage", detail, ExitCode.USAGE, hint)
+
+
+# Typer names the types of Python: 'abc' is not a valid int range.
+_NUMBERS = {"int": "an integer", "float": "a number"}
+_TYPE_NAME = r"is not a valid (int|float)(?:eger)?(?: range)?\.$"
 
 
 def _report_crash(context: Context, error: BaseException) -> Failure:

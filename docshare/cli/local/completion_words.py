@@ -1,10 +1,10 @@
 """Completion words from small cache files. ``docshare __complete`` must answer while a person types.
 
-It uses no network, reads no configuration and imports almost nothing. Ordinary commands fill the cache when they list
-and upload; words stay cached until the next list, because a stale word is better than none. There is one file per kind,
-server and account with lines of ``value<TAB>description``; ``home-NAME`` has the origin and the account of a profile,
-``current`` the name of the default profile, and ``online`` the profiles with ``complete_online``, for which words older
-than ``FRESH_S`` are fetched again.
+It reads no configuration, imports almost nothing, and uses no network but for ``complete_online``. Ordinary commands
+fill the cache when they list and upload; words stay cached until the next list, because a stale word is better than
+none. There is one file per kind, server and account with lines of ``value<TAB>description``; ``home-NAME`` has the
+origin and the account of a profile, ``current`` the name of the default profile, and ``online`` the profiles with
+``complete_online``, for which words older than ``FRESH_S`` are fetched again.
 """
 
 import os

@@ -2,8 +2,8 @@
 
 Read ``names`` first: the topics in their order. Each is a text file: a summary line, then paragraphs, ``# headings``,
 rows of ``  term  meaning``, and examples indented by four spaces. A line ``@name`` is replaced by a table generated
-from the code, so that the two cannot differ. It imports ``framework`` and
-``terminal``; other modules only for a table, inside functions.
+from the code, so that the two cannot differ. It imports ``framework`` and ``terminal``; other modules only for a table,
+inside functions.
 """
 
 import textwrap

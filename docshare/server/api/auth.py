@@ -15,7 +15,7 @@ from docshare.contract.scopes import Lane
 from docshare.server.api import session_lane
 from docshare.server.api.ratelimit import rate_limit_problem
 from docshare.server.api.session_lane import HeaderOf
-from docshare.server.http.rate_limits import Allowance, address_key, uncounted_allowance
+from docshare.server.http.rate_limits import Allowance, address_key, build_uncounted_allowance
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, authenticate, invalid_credential
 from docshare.server.services.designs import tokens
@@ -116,7 +116,7 @@ def _admit_caller(
     count = rt.limits.hit if tally is CountMode.NOW else rt.limits.peek
     key = None
     if _is_local_operator(rt, header, address):
-        allowance = uncounted_allowance(REQUESTS, rt.config.rate_limit)
+        allowance = build_uncounted_allowance(REQUESTS, rt.config.rate_limit)
     else:
         allowance = count(REQUESTS, caller.credential, rt.config.rate_limit)
     if entrance.policy is not REQUESTS and allowance.is_allowed:

@@ -56,7 +56,7 @@ def make_judge(rt: Runtime) -> Judge:
     def judge(head: RequestHead) -> Verdict:
         if is_api_path(head.path) and (head.is_chunked or head.content_length):
             return _judge_body(rt, head)
-        if head.path == health.PATH and rt.probes.is_active(health.probe_token(head.query), rt.clock()):
+        if head.path == health.PATH and rt.probes.is_active(health.parse_probe_token(head.query), rt.clock()):
             return _ACCEPT_PROBE
         return _ACCEPT_BEACON if head.path.endswith("/beacon") else _ACCEPT_SMALL
 

@@ -6,7 +6,7 @@
 
 from docshare.contract.limits import REQUESTS, SECOND
 from docshare.contract.problems import Problem
-from docshare.server.http.rate_limits import Allowance, uncounted_allowance
+from docshare.server.http.rate_limits import Allowance, build_uncounted_allowance
 from docshare.server.runtime import Runtime
 
 Headers = list[tuple[str, str]]
@@ -36,4 +36,4 @@ def rate_limit_problem(allowance: Allowance) -> Problem:
 def full_allowance(rt: Runtime) -> Allowance:
     """Return the allowance for a request whose caller cannot be identified because it is malformed; nothing was
     counted."""
-    return uncounted_allowance(REQUESTS, rt.config.rate_limit)
+    return build_uncounted_allowance(REQUESTS, rt.config.rate_limit)

@@ -1,4 +1,4 @@
-"""One connection of the listener: responses, rejections, and closing so that the other side can read them."""
+"""One connection of the listener. It receives requests, sends responses, and closes without losing the last one."""
 
 import fcntl
 import logging
@@ -22,14 +22,13 @@ from docshare.server.store.segments import DamagedBytesError
 LOGGER = logging.getLogger("docshare.listener")
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 512 * 1024
-"""How much of a rejected body is still read and discarded before the connection is closed: if it were closed at once,
-the kernel would send a reset, which can make the client discard the response."""
+"""Bytes of a rejected body that are read and discarded before the connection is closed. If it were closed at once, the
+kernel would send a reset, and the client could discard the response."""
 SEND_BYTES_PER_TURN = 1024 * 1024
 """The maximum that the loop sends to one connection before it handles the others."""
-_SEND_BYTES = 256 * 1024  # passed to the system at once
+_MAX_SEND_BYTES = 256 * 1024  # per call of the system
 _PARSE_BYTES = 8 * 1024
-"""The maximum of received bytes that are parsed at once before a header block is complete: they can contain any number
-of pipelined requests."""
+"""Bytes that are parsed at once while a header block is incomplete; more could contain many pipelined requests."""
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
@@ -61,14 +60,14 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._is_lingering = False
         self._linger_room = LINGER_BYTES
         self._pipelined = b""  # bytes that were pipelined after the running request
-        self._moved_bytes = 0
+        self._socket_bytes = 0  # read from the socket, plus written to it
         self._send_budget: int | None = None
         self._is_socket_full = False
         self._is_worker_sending = False
         self._send_at = 0.0
         self.pending_header = b""
         super().__init__(server, sock, addr, adj, map=map)
-        self.sendbuf_len: int = min(self.sendbuf_len, _SEND_BYTES)
+        self.sendbuf_len: int = min(self.sendbuf_len, _MAX_SEND_BYTES)
         server.limiter.add(self)
 
     def current_phase(self) -> Phase:
@@ -87,17 +86,22 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def transferred_bytes(self) -> int:
         """Return how many bytes were received, plus how many sent bytes the other end has acknowledged."""
         if not self.total_outbufs_len or self.socket is None:
-            return self._moved_bytes
+            return self._socket_bytes
         try:
             unsent = fcntl.ioctl(self.socket, termios.TIOCOUTQ, bytes(4))
-        except OSError:  # this system cannot report it, so all bytes that it accepted count
-            return self._moved_bytes
-        return self._moved_bytes - int.from_bytes(unsent, sys.byteorder)
+        except OSError:  # this system cannot report unsent bytes, so all that it accepted count as sent
+            return self._socket_bytes
+        return self._socket_bytes - int.from_bytes(unsent, sys.byteorder)
 
     def get_forwarded_header(self) -> str | None:
         """Return the ``X-Forwarded-For`` header of the request that runs next, or None."""
         value: str | None = self.requests[0].headers.get("X_FORWARDED_FOR") if self.requests else None
         return value
+
+    def get_method_and_path(self) -> tuple[str, str]:
+        """Return the method and the path of the request that runs next, or empty texts for a rejected one."""
+        request = self.requests[0] if self.requests else None
+        return (request.command, request.path) if request and not request.error else ("", "")
 
     def wanted_events(self) -> int:
         """Return the events that this connection needs now. A worker thread may change them at any time."""
@@ -105,8 +109,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     @property
     def needs_loop(self) -> bool:
-        """Return whether a worker that has changed this connection must wake the loop, because the loop may be waiting
-        for other events."""
+        """Return whether a worker that has changed this connection must wake the loop, because the loop does not wait
+        for the events that are needed now."""
         return bool(self.wanted_events() & ~self.watched or self._pipelined)
 
     def wake(self, request: RequestParser, error: Exception | None) -> None:
@@ -117,13 +121,13 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         """Answer ``request`` with ``error`` before its body has been received. Called in the loop."""
         with self.requests_lock:
             if self.request is not request:
-                return  # it has been received completely in the meantime, so a worker answers it
+                return  # its body has been received in the meantime, so a worker answers it
             request.stop(error)
             self.request = None
             self._start(request)
 
     def _start(self, request: RequestParser) -> None:
-        """Pass a request to a worker thread. The caller holds the lock, and no other request of the connection runs."""
+        """Pass ``request`` to a worker thread. The caller must hold the lock, and no other request may be running."""
         self.request_count += 1
         request.parkable = ParkableRequest(partial(self.server.add_task, self))
         self.requests.append(request)
@@ -138,8 +142,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return self._send_at > 0 and self.server.limiter.clock() < self._send_at
 
     def writable(self) -> bool:
-        """Return whether the loop can send something now. It must not while a worker is sending: the socket would
-        wake the loop again and again, which would delay the worker."""
+        """Return whether the loop must send or close now. It must not send while a worker does: the socket would wake
+        the loop again and again, which would delay the worker."""
         has_bytes = self.total_outbufs_len and not self._is_worker_sending
         return bool(has_bytes or self.will_close or self.close_when_flushed) and not self._is_postponed()
 
@@ -152,9 +156,9 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def send(self, data: bytes, do_close: bool = True) -> int:
         """Pass ``data`` to the system; return how many bytes it accepted."""
         if self._is_postponed() or (self._send_budget is not None and self._send_budget <= 0):
-            return 0  # as for a slow client, so the loop continues in its next turn
+            return 0  # as if the socket were full, so the loop tries again in its next turn
         sent = int(super().send(data, do_close))
-        self._moved_bytes += sent
+        self._socket_bytes += sent
         if self._send_budget is not None:
             self._send_budget -= sent
         if sent < len(data):
@@ -162,8 +166,9 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return sent
 
     def _flush_some(self, do_close: bool = True) -> bool:
-        """Send as many bytes as the socket accepts. waitress calls this with the lock of the buffers: in a worker
-        without ``do_close``, which wakes the loop afterwards if bytes are left, and in the loop with it.
+        """Send as many bytes as the socket accepts. waitress calls this with the lock of the buffers held.
+
+        ``do_close`` is True in the loop, and False in a worker, which wakes the loop if bytes are left.
 
         If stored bytes are damaged, the response ends early. The client only sees that it is incomplete, so this logs
         the reason.
@@ -186,8 +191,18 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self.server.thread_state.channel = self
         # Set this before the response is written, because the loop may have sent all of it before service() returns.
         self._has_unread_body = any(request.has_unread_body for request in self.requests)
-        with self.requests[0].parkable.run():
-            super().service()
+        try:
+            with self.requests[0].parkable.run():
+                super().service()
+        finally:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Report the end of the request to the queue, and wake a worker if a waiting page of a link can run now."""
+        dispatcher = self.server.task_dispatcher
+        with dispatcher.lock:
+            if dispatcher.queue.finish(self):
+                dispatcher.queue_cv.notify()
 
     def readable(self) -> bool:
         """Return whether this connection can be read now."""
@@ -208,7 +223,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return 0
 
     def advance(self) -> None:
-        """Do in the loop whatever is possible without reading: send, close, and parse pipelined bytes."""
+        """Send, close and parse pipelined bytes, as far as possible without reading. Called in the loop."""
         if self._fileno is not None and self.writable():
             self._send_budget = SEND_BYTES_PER_TURN
             self.handle_write()
@@ -224,7 +239,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             return
         except OSError:
             data = b""
-        self._moved_bytes += len(data)
+        self._socket_bytes += len(data)
         if not data:
             self.handle_close()
         elif not self._is_lingering:
@@ -256,7 +271,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         return True
 
     def handle_write(self) -> None:
-        """Send to the socket, or close the connection if it is due."""
+        """Send to the socket, or close the connection if nothing is left to send."""
         if not (self._has_unread_body and self.close_when_flushed):
             super().handle_write()
             return

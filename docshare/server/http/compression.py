@@ -1,12 +1,14 @@
-"""Gzip for responses whose length may be visible. Standard library only.
+"""Compress responses with gzip where the length of the result reveals nothing. Standard library only.
 
 The length of a compressed response reveals whether two parts of it are equal. An attacker who can add text to a
 response and see its length can therefore guess the rest of it piece by piece (BREACH), or confirm that it contains a
-certain address. So nothing is compressed by default, and only views whose responses contain no text of strangers
-request it. Never compressed: a page that may contain a ticket or a CSRF token; a response to a request with a
-cookie; a response that contains a credential; text of readers, because the page also contains names and addresses of
-other readers. The viewer of a link without conditions is compressed: without a cookie everybody gets the same page,
-but for the token of the load, which is different each time.
+certain address. So nothing is compressed by default; a view requests compression if its response contains no text of
+strangers.
+
+Never compressed: a page that may contain a ticket or a CSRF token; a response to a request with a cookie; a response
+that contains a credential; text of readers, because the page also contains names and addresses of other readers. The
+viewer of a link without conditions may be compressed: all readers without a cookie get the same page, except for the
+token of the load, which differs each time.
 """
 
 import gzip
@@ -15,7 +17,7 @@ from functools import lru_cache
 from typing import BinaryIO
 
 MIN_BYTES = 1024
-"""Bytes; a smaller response fits into one packet anyway."""
+"""Smaller responses are not compressed: they fit into one packet anyway."""
 _FAST_LEVEL, _BEST_LEVEL = 4, 9
 _MAX_HEADER_CHARS = 256  # characters of a header that are parsed; browsers send 30
 _QUALITY = re.compile(r"\s*(?:;\s*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?\s*", re.ASCII)

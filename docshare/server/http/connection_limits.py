@@ -1,26 +1,28 @@
-"""Close connections after deadlines and in favor of new ones, and queue requests fairly. Standard library only.
+"""Limit connections. Standard library only.
+
+A connection is closed after a deadline, or to make room for a new one.
 
 Limits for one address apply to its *network*: an IPv4 address, or a /64 of IPv6 (``network_key``).
 """
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from enum import IntEnum
 from ipaddress import IPv6Address
-from typing import Any, Protocol
+from typing import Protocol
 
 SHARE_DIVISOR = 4
-"""One network may hold the limit of connections divided by this. An office of 80 people behind one address needs a few
-hundred, and if it needs more, its idle connections are closed for its new ones."""
+"""One network may hold this fraction of the limit of connections: 1/4. An office of 80 people behind one address needs
+a few hundred. If it needs more, its idle connections are closed to make room for its new ones."""
 MIN_SHARE = 16
 MIN_PROGRESS_BYTES = 16 * 1024
-"""The minimum of a body or a response that must be transferred in the idle time: about 140 bytes per second."""
+"""Part of a body or a response that must be transferred within the idle time; about 140 bytes per second."""
 CHURN_SECONDS = 1.0
 """The minimum age of a connection that is closed for a new one of the same network. If all are younger, the new one is
 refused, which costs less than accepting it."""
 _GRACE_SECONDS = 2.0
-_MAX_CANDIDATES = 8
-_RANKING_SECONDS = 0.05  # interval of finding the largest network, which takes 0.1 ms among 2,000
+_MAX_CANDIDATES = 8  # connections per phase that are considered for closing
+_RANKING_SECONDS = 0.05  # interval of searching the largest network, which takes 0.1 ms among 2,000
 
 
 class Phase(IntEnum):
@@ -41,8 +43,8 @@ _EVICTION_ORDER = (
     (Phase.WAITING, 0.0),
     (Phase.TRANSFERRING, 0.0),
 )
-"""The order in which connections are closed for new ones: by phase, if they have been in it for these seconds. A new
-connection gets time to send its request, and an active one to progress, as long as there are others to close."""
+"""The order in which connections are closed to make room: each phase, with the minimum time in it in seconds. As long
+as there are others to close, a new connection gets time to send its request, and an active one to progress."""
 
 
 class TrackedConnection(Protocol):
@@ -63,8 +65,10 @@ class TrackedConnection(Protocol):
 
 
 class _PhaseQueues:
-    """The connections of one network or of all, by phase; those longest in their phase come first. ``peer``: the
-    address of the first connection of a network."""
+    """The connections of one network or of all, by phase; those longest in their phase come first.
+
+    ``peer``: the address of one connection of the network; empty for all networks.
+    """
 
     def __init__(self, peer: str = "") -> None:
         self.peer = peer
@@ -76,12 +80,14 @@ class _PhaseQueues:
 
 
 class ConnectionLimiter:
-    """All connections of a server, at most ``limit``.
+    """All connections of a server, at most ``limit``, and at most ``share`` of one network unless it is exempt.
 
-    ``share`` is the maximum of one network, unless ``is_exempt(address)``. ``clock`` returns monotonic seconds;
-    ``seconds`` is how long a connection may stay in each phase (no entry: no limit). ``close_queued(network)`` closes,
-    of the connections of a network, the one with the newest queued request, and returns False if there is none.
-    ``closed_count`` and ``refused_count`` count the connections closed or refused because of the limits.
+    Parameters: ``clock`` returns monotonic seconds; ``seconds`` is how long a connection may stay in each phase (no
+    entry: no limit); ``is_exempt`` whether one address may use all connections.
+
+    ``close_queued`` closes the connection of a network whose request was queued last; it returns False if the network
+    has no queued request. ``closed_count`` and ``refused_count`` count the connections that were closed or refused
+    because of the limits.
     """
 
     close_queued: Callable[[str], bool] = staticmethod(lambda _: False)  # set by the server, which has the queue
@@ -122,53 +128,56 @@ class ConnectionLimiter:
         """Close the least important connection; return whether there was one."""
         return self._evict(self._all)
 
-    def add(self, member: TrackedConnection) -> None:
+    def add(self, connection: TrackedConnection) -> None:
         """Add an accepted connection."""
-        member.network = network_key(member.peer)
-        member.phase, member.phase_request_count, member.phase_since, member.phase_bytes = (
+        connection.network = network_key(connection.peer)
+        connection.phase, connection.phase_request_count, connection.phase_since, connection.phase_bytes = (
             Phase.WAITING,
             0,
             self.clock(),
             0,
         )
-        for queues in (self._all, self._by_network.setdefault(member.network, _PhaseQueues(member.peer))):
+        for queues in (self._all, self._by_network.setdefault(connection.network, _PhaseQueues(connection.peer))):
             queues.size += 1
-            queues.by_phase[Phase.WAITING][member] = None
+            queues.by_phase[Phase.WAITING][connection] = None
 
-    def remove(self, member: TrackedConnection) -> None:
+    def remove(self, connection: TrackedConnection) -> None:
         """Remove a closed connection."""
-        own = self._by_network[member.network]
+        own = self._by_network[connection.network]
         for queues in (self._all, own):
             queues.size -= 1
-            del queues.by_phase[member.phase][member]
+            del queues.by_phase[connection.phase][connection]
         if not own.size:
-            del self._by_network[member.network]
+            del self._by_network[connection.network]
 
-    def update(self, member: TrackedConnection, phase: Phase, request_count: int) -> None:
-        """Record that ``member`` is in ``phase`` now and has received ``request_count`` requests. The same phase of
-        another request begins anew."""
-        if phase is member.phase and request_count == member.phase_request_count:
-            if phase is Phase.TRANSFERRING and member.transferred_bytes() - member.phase_bytes >= MIN_PROGRESS_BYTES:
-                self._enter_phase(member, phase)
+    def update(self, connection: TrackedConnection, phase: Phase, request_count: int) -> None:
+        """Record that ``connection`` is in ``phase`` now and has received ``request_count`` requests. With each
+        request, the time in the phase starts again."""
+        if phase is connection.phase and request_count == connection.phase_request_count:
+            if (
+                phase is Phase.TRANSFERRING
+                and connection.transferred_bytes() - connection.phase_bytes >= MIN_PROGRESS_BYTES
+            ):
+                self._enter_phase(connection, phase)
             return
-        member.phase_request_count = request_count
-        self._enter_phase(member, phase)
+        connection.phase_request_count = request_count
+        self._enter_phase(connection, phase)
 
     def close_overdue(self) -> None:
         """Close the connections that have been in their phase for too long."""
         now = self.clock()
         for phase, seconds in self._seconds.items():
-            while (member := self._all.first(phase)) is not None and now - member.phase_since > seconds:
-                if not self._has_progressed(member):
-                    member.handle_close()
+            while (connection := self._all.first(phase)) is not None and now - connection.phase_since > seconds:
+                if not self._has_progressed(connection):
+                    connection.handle_close()
 
-    def _enter_phase(self, member: TrackedConnection, phase: Phase) -> None:
-        for queues in (self._all, self._by_network[member.network]):
-            del queues.by_phase[member.phase][member]
-            queues.by_phase[phase][member] = None
-        member.phase, member.phase_since = phase, self.clock()
+    def _enter_phase(self, connection: TrackedConnection, phase: Phase) -> None:
+        for queues in (self._all, self._by_network[connection.network]):
+            del queues.by_phase[connection.phase][connection]
+            queues.by_phase[phase][connection] = None
+        connection.phase, connection.phase_since = phase, self.clock()
         if phase is Phase.TRANSFERRING:
-            member.phase_bytes = member.transferred_bytes()
+            connection.phase_bytes = connection.transferred_bytes()
 
     def _evict(self, queues: _PhaseQueues, at_least: float = 0.0) -> bool:
         """Close the first connection of ``queues`` in ``_EVICTION_ORDER`` that has been in its phase for ``at_least``
@@ -176,89 +185,40 @@ class ConnectionLimiter:
         now = self.clock()
         for phase, seconds in _EVICTION_ORDER:
             for _ in range(_MAX_CANDIDATES):
-                member = queues.first(phase)
-                if member is None or now - member.phase_since < max(seconds, at_least):
+                connection = queues.first(phase)
+                if connection is None or now - connection.phase_since < max(seconds, at_least):
                     break
-                if not self._has_progressed(member):
+                if not self._has_progressed(connection):
                     self.closed_count += 1
-                    member.handle_close()
+                    connection.handle_close()
                     return True
         return False
 
-    def _shrink_largest(self, size: int) -> bool:
-        """Close a queued connection of the network with the most connections, if it has more than twice ``size``, so
-        that a few busy networks do not keep out all others. Return whether one was closed."""
+    def _shrink_largest(self, own_size: int) -> bool:
+        """Close a queued connection of the network with the most connections, so that a few busy networks do not keep
+        out all others. Return whether one was closed.
+
+        The network must have more than twice as many connections as that of the newcomer, which has ``own_size``.
+        """
         now = self.clock()
         if now - self._ranked_at >= _RANKING_SECONDS:
             sizes = ((name, own.size) for name, own in self._by_network.items() if not self._is_exempt(own.peer))
             self._largest, self._ranked_at = max(sizes, key=lambda each: each[1], default=("", 0)), now
         network, most = self._largest
-        closed = most > 2 * size + 1 and self.close_queued(network)
+        closed = most > 2 * own_size + 1 and self.close_queued(network)
         self.closed_count += closed
         return closed
 
-    def _has_progressed(self, member: TrackedConnection) -> bool:
-        """Return whether the connection has transferred bytes from the buffers of the system, without the loop; if so,
-        restart its deadline."""
+    def _has_progressed(self, connection: TrackedConnection) -> bool:
+        """Return whether the connection has made progress that the loop has not seen, because the system has sent bytes
+        from its buffers; if so, restart its deadline."""
         if (
-            member.phase is not Phase.TRANSFERRING
-            or member.transferred_bytes() - member.phase_bytes < MIN_PROGRESS_BYTES
+            connection.phase is not Phase.TRANSFERRING
+            or connection.transferred_bytes() - connection.phase_bytes < MIN_PROGRESS_BYTES
         ):
             return False
-        self._enter_phase(member, Phase.TRANSFERRING)
+        self._enter_phase(connection, Phase.TRANSFERRING)
         return True
-
-
-class FairQueue:
-    """The requests that wait for a worker thread, in a fair order: the many requests of one network delay only itself.
-
-    Networks take turns in rounds; one that was not in the last round is first every other time. It has the methods of
-    a deque that waitress calls, with its lock held. ``find_client`` returns the address of the client whose request a
-    channel queues.
-    """
-
-    def __init__(self, find_client: Callable[[Any], str]) -> None:
-        self._find_client = find_client
-        self._size = 0
-        self._queues: dict[str, deque[Any]] = {}  # a network stays in it until a round finds it without requests
-        self._new_networks: deque[str] = deque()
-        self._rounds: deque[str] = deque()
-        self._rounds_next = False
-
-    def __len__(self) -> int:
-        return self._size
-
-    def append(self, channel: Any) -> None:
-        """Queue the request of ``channel``."""
-        self._size += 1
-        network = network_key(self._find_client(channel))
-        if network not in self._queues:
-            self._queues[network] = deque()
-            self._new_networks.append(network)
-        self._queues[network].append(channel)
-
-    def popleft(self) -> Any:
-        """Return the channel whose request is next; there must be one."""
-        while True:
-            networks = (
-                self._rounds if self._rounds and (self._rounds_next or not self._new_networks) else self._new_networks
-            )
-            network = networks.popleft()
-            if self._queues[network]:
-                break
-            del self._queues[network]
-        self._rounds_next = networks is self._new_networks
-        self._rounds.append(network)
-        self._size -= 1
-        return self._queues[network].popleft()
-
-    def drop_newest(self, network: str) -> Any | None:
-        """Remove and return the channel of ``network`` that was queued last; None if it has no queued request."""
-        queue = self._queues.get(network)
-        if not queue:
-            return None
-        self._size -= 1
-        return queue.pop()
 
 
 def network_key(peer: str) -> str:

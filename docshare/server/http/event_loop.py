@@ -52,7 +52,7 @@ class EventLoop(dict[int, Any]):
         handler.watched = 0
 
     def watch(self, handler: Any, events: int) -> None:
-        """Wait for ``events`` of ``handler``, and for no others."""
+        """Wait only for ``events`` of ``handler``."""
         if events == handler.watched:
             return
         if not events:
@@ -71,26 +71,26 @@ class EventLoop(dict[int, Any]):
         """Advance ``channel`` at ``until``, which must not be earlier than that of the previous call."""
         self._postponed.append((until, channel))
 
-    def run_once(self, timeout: float, settled: Callable[[Channel], None]) -> None:
-        """Run one turn: wait up to ``timeout`` seconds for events and handle them. Call ``settled`` with each handled
-        channel that is still open."""
+    def run_once(self, timeout: float, on_handled: Callable[[Channel], None]) -> None:
+        """Run one turn: wait up to ``timeout`` seconds for events and handle them. Call ``on_handled`` with each
+        channel that was handled and is still open."""
         if self._postponed:
             timeout = min(timeout, max(0.0, self._postponed[0][0] - self._clock()))
         ready = self._selector.select(timeout)
         while self._postponed and self._postponed[0][0] <= self._clock():
             self._scheduled.append(self._postponed.popleft()[1])
         channels = [event for event in ready if isinstance(event[0].data, Channel)]
-        self._handle_channels(channels, settled)
-        # Accept new connections last: for one of them, a connection may be closed whose request has just been read.
+        self._handle_channels(channels, on_handled)
+        # Accept new connections last: others may be closed to make room, but none whose request has just arrived.
         others = [event[0] for event in ready if not isinstance(event[0].data, Channel)]
         for key in sorted(others, key=lambda key: key.data.accepting):
             if key.data._fileno == key.fd:
                 self._run_handler(key.data, key.data.handle_read_event)
         for _ in range(len(self._scheduled)):
             channel = self._scheduled.popleft()
-            self._run_handler(channel, partial(self._advance_channel, channel, settled))
+            self._run_handler(channel, partial(self._advance_channel, channel, on_handled))
 
-    def _handle_channels(self, ready: list[tuple[SelectorKey, int]], settled: Callable[[Channel], None]) -> None:
+    def _handle_channels(self, ready: list[tuple[SelectorKey, int]], on_handled: Callable[[Channel], None]) -> None:
         """Handle events of connections until the turn is over. The selector reports the others again in the next."""
         is_crowded = len(ready) > MIN_EVENTS_PER_TURN
         self._turn += is_crowded
@@ -104,10 +104,10 @@ class EventLoop(dict[int, Any]):
             if channel._fileno == key.fd:
                 if is_crowded:
                     channel.turn = self._network_turns[channel.network] = self._turn
-                self._run_handler(channel, partial(self._handle_channel, channel, events, settled))
+                self._run_handler(channel, partial(self._handle_channel, channel, events, on_handled))
 
-    def _handle_channel(self, channel: Channel, events: int, settled: Callable[[Channel], None]) -> None:
-        self._advance_channel(channel, settled, unwanted=channel.handle_events(events))
+    def _handle_channel(self, channel: Channel, events: int, on_handled: Callable[[Channel], None]) -> None:
+        self._advance_channel(channel, on_handled, unwanted=channel.handle_events(events))
 
     def _run_handler(self, handler: Any, handle: Callable[[], object]) -> None:
         try:
@@ -136,15 +136,15 @@ class EventLoop(dict[int, Any]):
         """Close the selector; all handlers must have been closed."""
         self._selector.close()
 
-    def _advance_channel(self, channel: Channel, settled: Callable[[Channel], None], unwanted: int = 0) -> None:
+    def _advance_channel(self, channel: Channel, on_handled: Callable[[Channel], None], unwanted: int = 0) -> None:
         """Do what ``channel`` can do now, and register the events it waits for."""
         channel.advance()
         while channel._fileno is not None:
             wanted = channel.wanted_events()
             # Keep waiting for bytes until some arrive: a client that waits for its response sends none.
             self.watch(channel, wanted | (channel.watched & READ & ~unwanted))
-            # Check again, because a worker may have changed the channel and compared with the old value of "watched".
+            # Check again: a worker may have changed the channel and compared its needs with the old ``watched``.
             if not channel.wanted_events() & ~channel.watched:
-                settled(channel)
+                on_handled(channel)
                 return
             unwanted = 0

@@ -81,8 +81,8 @@ STORAGE_UNREACHABLE = HostFault(
     "Check that the store of DOCSHARE_STORAGE_URL answers and accepts the credentials.",
     "the storage cannot be reached",
 )
-_COMMIT_UNKNOWN = "The server lost its database during the change; it is unknown whether the change was stored."
-_LOOK_FIRST = "Check whether the change was made before you try again."
+_COMMIT_UNKNOWN_DETAIL = "The server lost its database during the change; it is unknown whether the change was stored."
+_COMMIT_UNKNOWN_HINT = "Check whether the change was made before you try again."
 _BYTES_DAMAGED = HostFault(
     "The stored document is damaged.",
     "Run docshare admin check, and restore the document from a backup.",
@@ -110,8 +110,8 @@ _BY_SQLITE = {
     sqlite3.SQLITE_BUSY: _DATABASE_BUSY,
     sqlite3.SQLITE_PROTOCOL: _DATABASE_BUSY,
 }
-# By the first characters of the SQLSTATE (Appendix A of PostgreSQL's manual). Lost connections have none and are
-# mapped to class 08.
+# The keys are the first characters of an SQLSTATE (Appendix A of PostgreSQL's manual). A lost connection has no
+# SQLSTATE; ``_find_sqlstate`` returns class 08 for it.
 _BY_SQLSTATE = {
     "08": _DATABASE_UNREACHABLE,
     "28": _DATABASE_UNREACHABLE,
@@ -129,9 +129,9 @@ _BY_SQLSTATE = {
     "57014": _DATABASE_BUSY,
     "XX001": DATABASE_DAMAGED,
 }
-# A refused connection has no SQLSTATE.
-_CROWDED = ("too many clients", "too many connections", "connection slots are reserved")
-_DISCONNECTED = ("08", "57P")  # of the connection; by the server, which stops or restarts
+# PostgreSQL or its pooler refuses a connection with one of these messages, and without an SQLSTATE.
+_CROWDED_MESSAGES = ("too many clients", "too many connections", "connection slots are reserved")
+_DISCONNECTED_CLASSES = ("08", "57P")  # the connection failed; the server closed it because it stops or restarts
 _PRIMARY_CODE_MASK = 0xFF  # the low byte of an extended result code of SQLite is its primary code
 
 
@@ -143,9 +143,9 @@ def find_fault(error: BaseException) -> HostFault | None:
         return STORAGE_UNREACHABLE
     if isinstance(error, DamagedBytesError):
         return _BYTES_DAMAGED
-    found = _find_sqlite_code(error)
-    if found is not None:
-        return _BY_SQLITE.get(found & _PRIMARY_CODE_MASK)
+    code = _find_sqlite_code(error)
+    if code is not None:
+        return _BY_SQLITE.get(code & _PRIMARY_CODE_MASK)
     state = _find_sqlstate(error)
     if state is not None and is_crowded(error):
         return _DATABASE_CROWDED
@@ -156,7 +156,7 @@ def find_fault(error: BaseException) -> HostFault | None:
 
 def is_crowded(error: BaseException) -> bool:
     """Return whether PostgreSQL refused a connection because it has too many."""
-    return any(text in str(error) for text in _CROWDED)
+    return any(text in str(error) for text in _CROWDED_MESSAGES)
 
 
 def to_problem(error: BaseException) -> Problem | None:
@@ -166,7 +166,7 @@ def to_problem(error: BaseException) -> Problem | None:
     request without checking that first could store everything twice.
     """
     if isinstance(error, CommitUnknownError):
-        return Problem("unavailable", _COMMIT_UNKNOWN, hint=_LOOK_FIRST, status=504)
+        return Problem("unavailable", _COMMIT_UNKNOWN_DETAIL, hint=_COMMIT_UNKNOWN_HINT, status=504)
     fault = find_fault(error)
     if fault is None:
         return None
@@ -177,18 +177,18 @@ def may_have_committed(error: BaseException) -> bool:
     """Return whether the transaction that failed with ``error`` may have been committed nevertheless.
 
     After a failed ``fsync``, the commit may still be in the log of SQLite, and a connection to PostgreSQL may break
-    during a commit. So the caller must not delete blobs that the transaction added; if their rows do not exist, the
-    deletion of orphans removes them.
+    during a commit. So the caller must not delete the blobs that the transaction added. If it was not committed, the
+    blobs have no rows, and the deletion of orphans removes them.
     """
     if isinstance(error, CommitUnknownError):
         return True
-    found = _find_sqlite_code(error)
-    return found is not None and found & _PRIMARY_CODE_MASK == sqlite3.SQLITE_IOERR
+    code = _find_sqlite_code(error)
+    return code is not None and code & _PRIMARY_CODE_MASK == sqlite3.SQLITE_IOERR
 
 
 def is_disconnected(error: BaseException) -> bool:
     """Return whether the connection to PostgreSQL broke with ``error``."""
-    return (_find_sqlstate(error) or "").startswith(_DISCONNECTED)
+    return (_find_sqlstate(error) or "").startswith(_DISCONNECTED_CLASSES)
 
 
 _last_logged: dict[str, float] = {}
@@ -196,8 +196,8 @@ _log_lock = threading.Lock()
 
 
 def log_error(error: BaseException, message: str, **facts: object) -> None:
-    """Log ``error``: a fault of the host in one line with its reason, at most every ten seconds; any other with its
-    traceback."""
+    """Log ``error``. A fault of the host gets one line with its reason, at most every ten seconds; any other error gets
+    its traceback."""
     fault = find_fault(error)
     if fault is None:
         LOGGER.error(message, exc_info=error, extra=facts)
@@ -226,7 +226,8 @@ def _find_sqlite_code(error: BaseException) -> int | None:
 
 
 def _find_sqlstate(error: BaseException) -> str | None:
-    """Return the SQLSTATE of an error of PostgreSQL's driver; "08000" without a connection."""
+    """Return the SQLSTATE of an error of PostgreSQL's driver, None for any other error. If the driver reports no
+    SQLSTATE, return "08000" for a failed connection, else "XX000"."""
     found = _find_driver_error(error)
     if not _is_of_postgresql(found):
         return None
@@ -242,7 +243,7 @@ def _is_connection_error(error: BaseException) -> bool:
 
 
 def _find_driver_error(error: BaseException) -> BaseException:
-    """Return the error of the driver, which peewee wraps once, or twice if it had to connect."""
+    """Return the error of the database driver inside ``error``. peewee wraps it once, or twice if it had to connect."""
     while isinstance(inner := getattr(error, "orig", None), BaseException):
         error = inner
     return error

@@ -1,7 +1,7 @@
-"""Strict framing of requests: the header block and chunked bodies.
+"""Parse the framing of requests strictly: header blocks and bodies.
 
-Requests that a proxy in front of this server could read differently are rejected, so that a request cannot be hidden
-in another. Standard library only.
+A request that a proxy in front of this server could read differently is rejected, so that no request can be smuggled
+inside another. Standard library only.
 """
 
 import re
@@ -12,8 +12,8 @@ from urllib.parse import unquote_to_bytes
 MAX_CHUNK_LINE = 256
 MAX_TRAILER = 8 * 1024
 FREE_CHUNK_OVERHEAD = 64 * 1024
-"""Bytes of chunk framing that are free; more must be matched by as many bytes of body, because each tiny chunk costs
-the server far more time than it costs the sender."""
+"""A body may have this many bytes of chunk framing more than bytes of content. Each tiny chunk costs the server far
+more time than it costs the sender."""
 
 TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 MAX_FIELDS = 100
@@ -26,14 +26,14 @@ _FIELD_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xf
 _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._~-]+)(?::[0-9]{1,5})?")
 _ABSOLUTE_URL_PREFIX = re.compile(rb"https?://[^/?#]+(?=[/?#]|$)", re.IGNORECASE)
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[\t\x20-\x7e\x80-\xff]*)?")
-# More digits than any accepted body needs: the number is too large in any case.
+# A number with more digits is larger than any body that the server accepts, so it is not converted.
 _MAX_LENGTH_DIGITS = 18
-# A proxy that treats "_" as "-" would recognize these, while this server sees an unknown header.
+# Also rejected with "_" instead of "-": some proxies treat both alike, and would see a header that this server ignores.
 _FRAMING_FIELDS = frozenset({b"content-length", b"transfer-encoding", b"host"})
 
 
 class FramingError(Exception):
-    """The end of the request is unknown, so the connection must be closed; ``status`` 400, 413, 431 or 501."""
+    """The end of the request is unknown, so the server must close the connection. ``status``: 400, 413, 431 or 501."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -47,9 +47,9 @@ class BodyTooLargeError(Exception):
 
 @dataclass(frozen=True)
 class Framing:
-    """The length of the body: ``content_length`` bytes as declared (None if not), or in chunks.
+    """The framing of one request. ``content_length``: declared bytes of the body, None if not declared.
 
-    ``normalized_head``: the header block without white space around the values, for which waitress needs quadratic
+    ``normalized_head``: the header block without the white space around values, which waitress strips in quadratic
     time.
     """
 
@@ -65,7 +65,7 @@ def parse_framing(block: bytes) -> Framing:
     a missing or doubled Host, a doubled Content-Length or Transfer-Encoding, both at once, any coding but
     ``chunked``; 431 for more than ``MAX_FIELDS`` fields or a request line of more than ``MAX_REQUEST_LINE_BYTES``.
     """
-    # Before any work on a line: 16,000 short lines take the only thread of the listener 40 ms.
+    # Checked before the lines are parsed: 16,000 short ones would block the only thread of the listener for 40 ms.
     if block.count(b"\n") > MAX_FIELDS + 2:
         raise FramingError(431, f"The request has more than {MAX_FIELDS} header fields.")
     if block.find(b"\n") > MAX_REQUEST_LINE_BYTES:
@@ -75,10 +75,10 @@ def parse_framing(block: bytes) -> Framing:
     if match is None or not _is_valid_target(match[1], match[2]):
         raise FramingError(400, "The request line is malformed.")
     fields: dict[bytes, list[bytes]] = {name: [] for name in _FRAMING_FIELDS}
-    clean = [request_line]
+    normalized = [request_line]
     for line in lines:
         name, value = _parse_field(line)
-        clean.append(name + b": " + value)
+        normalized.append(name + b": " + value)
         if name in fields:
             fields[name].append(value)
         elif name.replace(b"_", b"-") in fields:
@@ -89,7 +89,7 @@ def parse_framing(block: bytes) -> Framing:
     length = _parse_content_length(fields[b"content-length"])
     if chunked and length is not None:
         raise FramingError(400, "The request has both Transfer-Encoding and Content-Length.")
-    return Framing(length, chunked, b"\r\n".join(clean) + b"\r\n")
+    return Framing(length, chunked, b"\r\n".join(normalized) + b"\r\n")
 
 
 def parse_target_path(head: bytes) -> str | None:
@@ -147,11 +147,11 @@ def _parse_content_length(values: list[bytes]) -> int | None:
 
 
 class FixedBody:
-    """A body of ``length`` bytes. ``receive`` passes it to ``take``; ``completed`` once all of it was received."""
+    """A body of ``length`` bytes. ``receive`` passes its blocks to ``sink``; ``is_complete`` after the last one."""
 
-    def __init__(self, length: int, take: Callable[[bytes], None]) -> None:
+    def __init__(self, length: int, sink: Callable[[bytes], None]) -> None:
         self._remaining = length
-        self._take = take
+        self._sink = sink
         self.size = 0
         self.is_complete = False
 
@@ -161,22 +161,23 @@ class FixedBody:
         self.size += len(block)
         self._remaining -= len(block)
         self.is_complete = self._remaining == 0
-        self._take(block)
+        self._sink(block)
         return len(block)
 
 
 class ChunkedBody:
-    """A chunked body of at most ``limit`` decoded bytes; ``size`` counts the bytes decoded so far.
+    """A chunked body of at most ``limit`` decoded bytes. ``receive`` passes decoded blocks to ``sink``; ``size`` counts
+    their bytes.
 
-    Malformed chunks, endless chunk lines or trailers and floods of tiny chunks raise FramingError 400; a body beyond
-    ``limit`` raises BodyTooLargeError.
+    ``receive`` raises FramingError 400 for malformed chunks, endless chunk lines or trailers and too many tiny chunks,
+    and BodyTooLargeError for a body beyond ``limit``.
     """
 
-    def __init__(self, limit: int, take: Callable[[bytes], None]) -> None:
+    def __init__(self, limit: int, sink: Callable[[bytes], None]) -> None:
         self._limit = limit
-        self._take = take
-        self._rest = b""
-        self._remaining = 0
+        self._sink = sink
+        self._rest = b""  # received, but too short for the current state
+        self._remaining = 0  # bytes of the current chunk
         self._overhead = 0
         self._trailer = 0
         self._state = self._read_size_line
@@ -189,15 +190,16 @@ class ChunkedBody:
         carried = len(self._rest)
         data = self._rest + data if carried else data
         at = 0
-        while not self.is_complete and (after := self._state(data, at)) >= 0:
-            at = after
+        while not self.is_complete and (next_at := self._state(data, at)) >= 0:
+            at = next_at
         self._rest = b"" if self.is_complete else data[at:]
         if self._blocks:
             blocks, self._blocks = self._blocks, []
-            self._take(blocks[0] if len(blocks) == 1 else b"".join(blocks))
+            self._sink(blocks[0] if len(blocks) == 1 else b"".join(blocks))
         return (at if self.is_complete else len(data)) - carried
 
-    # Each state reads ``data`` from ``at`` and returns where the next one continues, or -1 if it needs more bytes.
+    # Each state parses ``data`` from the offset ``at``, and returns the offset of the next state, or -1 if it needs
+    # more bytes.
 
     def _find_line_end(self, data: bytes, at: int, limit: int) -> int:
         end = data.find(b"\r\n", at, at + limit + 2)

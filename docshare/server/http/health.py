@@ -1,9 +1,9 @@
-"""Answer ``/healthz``: 200 when the database and the storage work.
+"""Answer ``/healthz``: 200 if the database and the storage work.
 
-``/healthz?details`` reports as JSON which of them work, whether Redis responds if there is one, and which layers
-confine the processes that open documents. An instance that cannot reach Redis still serves everybody and returns 200,
-so that proxies keep it in service. With the token of a probe (``?probe=``) the server also records how the request
-arrived, for ``docshare doctor``.
+``/healthz?details`` reports as JSON which of them work, whether Redis responds if it is configured, which layers
+confine the processes that open documents, and how many documents are encrypted. An instance that cannot reach Redis
+still serves everybody, so it returns 200 and proxies keep it in service. With the token of a probe (``?probe=``), the
+server also records how the request arrived, for ``docshare doctor``.
 """
 
 import json
@@ -18,7 +18,7 @@ from docshare.server.services.operations.encryption import count_encrypted
 PATH = "/healthz"
 _RETRY_SECONDS = "5"
 _PROBE_PARAMETER = "probe"
-# Headers that proxies often drop: API keys need the first, sessions the second, caching and resuming the others.
+# Headers that proxies often drop. They carry API keys, sessions, revalidation of caches, and resumed downloads.
 _RECORDED_HEADERS = ("Authorization", "Cookie", "If-None-Match", "Range")
 
 
@@ -28,7 +28,7 @@ def register(app: Flask) -> None:
     app.add_url_rule(PATH, "probe", _receive_probe, methods=["POST"])
 
 
-def probe_token(query: str) -> str:
+def parse_probe_token(query: str) -> str:
     """Return the token in the query of a probe, or an empty text."""
     return parse_qs(query).get(_PROBE_PARAMETER, [""])[0]
 
@@ -36,25 +36,25 @@ def probe_token(query: str) -> str:
 def _report_health() -> Response:
     _record_probe()
     runtime = current_runtime()
-    parts = {"database": runtime.db.is_answering(), "storage": runtime.blobs.is_writable()}
-    healthy = all(parts.values())
+    components = {"database": runtime.db.is_answering(), "storage": runtime.blobs.is_writable()}
+    is_healthy = all(components.values())
     if "details" in request.args:
-        status = "ok" if healthy else "unavailable"
+        status = "ok" if is_healthy else "unavailable"
         body = {
             "status": status,
-            **parts,
+            **components,
             **_describe_redis(),
             "confinement": _describe_confinement(),
-            "encryption": _describe_encryption(database=parts["database"]),
+            "encryption": _describe_encryption(has_database=components["database"]),
         }
         if runtime.db.is_shared:
             body["instance"] = runtime.config.process_name
-        return _build_response(json.dumps(body), 200 if healthy else 503, "application/json")
-    return _text_response(*(("ok\n", 200) if healthy else ("unavailable\n", 503)))
+        return _build_response(json.dumps(body), 200 if is_healthy else 503, "application/json")
+    return _text_response(*(("ok\n", 200) if is_healthy else ("unavailable\n", 503)))
 
 
 def _receive_probe() -> Response:
-    """Accept a body of any size and discard it: the probe tests whether it arrives."""
+    """Answer a probe whose body the listener has counted and discarded: it tests how large a body may be."""
     return _text_response("ok\n", 200) if _record_probe() else _text_response("Not found\n", 404)
 
 
@@ -64,7 +64,7 @@ def _record_probe() -> bool:
     if not runtime.probes.is_active(token, runtime.clock()):
         return False
     peer = request.remote_addr or ""
-    sighting = {
+    facts = {
         "method": request.method,
         "peer": peer,
         "trusted": is_trusted_proxy(runtime, peer),
@@ -74,7 +74,7 @@ def _record_probe() -> bool:
         "forwardedFor": request.headers.get("X-Forwarded-For"),
         "host": request.headers.get("Host"),
     }
-    runtime.probes.record(token, sighting)
+    runtime.probes.record(token, facts)
     return True
 
 
@@ -84,10 +84,10 @@ def _describe_redis() -> dict[str, bool]:
     return {} if shared is None else {"redis": shared.is_answering()}
 
 
-def _describe_encryption(*, database: bool) -> dict[str, Any]:
+def _describe_encryption(*, has_database: bool) -> dict[str, Any]:
     """Return whether new documents are encrypted, and how many of the stored ones are."""
     found: dict[str, Any] = {"on": current_runtime().config.encryption}
-    if database:
+    if has_database:
         found["encrypted"], found["stored"] = count_encrypted(current_runtime())
     return found
 

@@ -1,4 +1,4 @@
-"""The bundled HTTP server: waitress with early verdicts, one-copy uploads and a graceful stop."""
+"""The bundled HTTP server: waitress with early verdicts, uploads that are written once, and a graceful stop."""
 
 import errno
 import logging
@@ -20,10 +20,11 @@ from waitress.task import ThreadedTaskDispatcher
 
 from docshare.contract.plans import GB, MB
 from docshare.server.http.channel import LINGER_SECONDS, Channel
-from docshare.server.http.connection_limits import ConnectionLimiter, FairQueue, Phase
+from docshare.server.http.connection_limits import ConnectionLimiter, Phase
 from docshare.server.http.event_loop import EventLoop
+from docshare.server.http.fair_queue import LINK_PAGE_SECONDS, RequestQueue
 from docshare.server.http.request_parser import ListenerHooks
-from docshare.server.http.verdicts import Judge, RefusalBuilder
+from docshare.server.http.verdicts import ErrorRenderer, Judge
 from docshare.server.store.blobs import PartialFile
 
 LOGGER = logging.getLogger("docshare.listener")
@@ -34,10 +35,10 @@ RECEIVE_BYTES = 256 * 1024
 """Bytes per read of a socket; a larger value is not faster, and waitress's default is three times slower."""
 _BODY_MEMORY_BYTES = 64 * 1024
 """Bytes of a body in memory; the rest is in a temporary file. With the 512 KiB of waitress, one address that sends 480
-bodies without their ends occupies 250 MB."""
+incomplete bodies would occupy 250 MB."""
 MAX_CONNECTIONS = 2000
 _DESCRIPTORS_PER_CONNECTION = 2  # its socket, and possibly a partial file
-_RESERVED_DESCRIPTORS = 512  # the database, open documents, pipes to workers; half of them if there are few
+_RESERVED_DESCRIPTORS = 512  # for the database, open documents and pipes; at most half of all descriptors
 _BACKLOG = 4096
 _MAX_ACCEPTS_PER_TURN = 64
 _MAX_ACCEPT_FAILURES = 4
@@ -45,11 +46,11 @@ _EXHAUSTED_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.
 _CHECK_INTERVAL_SECONDS = 0.5
 _LOG_INTERVAL_SECONDS = 60.0
 _PHASES_BETWEEN_REQUESTS = (Phase.IDLE, Phase.WAITING)
-_NEXT_REQUEST_SECONDS = 1.0  # that a stop waits for a request of a connection without one
+_NEXT_REQUEST_SECONDS = 1.0  # time that an idle connection gets for another request when the server stops
 
 
 class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
-    """One listening socket of a Server, in its ``loop``; ``limiter`` counts the connections of all sockets.
+    """One listening socket of a Server, in its ``loop``; ``limiter`` counts the connections of all its sockets.
 
     ``is_shared``: other processes accept from the same socket, so each accepts one connection per turn and leaves the
     next one to an idle process.
@@ -79,7 +80,7 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
     def handle_accept(self) -> None:
         """Accept waiting connections, up to the limit of one turn."""
         failures = 0
-        # Few at a time if there is little room: each gets some turns in which its request can arrive.
+        # Fewer at a time under a low limit, so that each gets some turns for its request to arrive.
         for _ in range(max(1, min(self._max_accepts, self.limiter.limit // 8))):
             try:
                 sock, address = self.socket.accept()
@@ -90,7 +91,7 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
                     continue  # the client has closed it already
                 failures += 1
                 if failures > _MAX_ACCEPT_FAILURES or not self.limiter.make_room():
-                    self.loop.watch(self, 0)  # it would be reported again and again; ``resume`` follows
+                    self.loop.watch(self, 0)  # until ``resume``: each turn would try in vain
                     return
                 continue
             try:
@@ -103,15 +104,15 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
                 sock.close()
 
     def resume(self) -> None:
-        """Accept again after the system had no free descriptors."""
+        """Accept connections again after descriptors had run out."""
         if not self.is_stopping:
             self.loop.watch(self, selectors.EVENT_READ)
 
     def pull_trigger(self) -> None:
         """Wake the loop if necessary. waitress calls this in the thread of a worker that has changed its connection.
 
-        An ordinary request does not need it: the response has been sent, and the loop still waits for the client's
-        next request.
+        After an ordinary request it is not necessary: the worker has sent the response, and the loop still waits for
+        the client's next request.
         """
         channel: Channel = self.thread_state.channel
         self.loop.schedule(channel)
@@ -125,13 +126,13 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
                 self.trigger.thunks.append(thunk)
         if channel is not None:
             self.loop.schedule(channel)
-        # A worker may outlive the server, and the descriptor may then be in use by another file.
+        # A worker may outlive the server; another file may then use the descriptor of the trigger.
         with self._wake_lock:
             if not self.trigger._closed:
                 self.trigger.pull_trigger()
 
     def accept_queued(self) -> None:
-        """Accept the connections that the system has queued: closing the listening socket would reset them."""
+        """Accept the connections that the system has queued, because closing the listening socket would reset them."""
         poll = select.poll()
         poll.register(self.socket, select.POLLIN)
         for _ in range(_BACKLOG):
@@ -169,10 +170,12 @@ class Server:
         self.limiter = limiter
         self._check_at = 0.0
         self._logged_at = -_LOG_INTERVAL_SECONDS
-        self._stop_by: float | None = None
+        self._stop_deadline: float | None = None
         self._dispatcher = ThreadedTaskDispatcher()
-        self._queue = self._dispatcher.queue = FairQueue(
-            lambda channel: hooks.find_client(channel.peer, channel.get_forwarded_header())
+        self._queue = self._dispatcher.queue = RequestQueue(
+            lambda channel: hooks.find_client(channel.peer, channel.get_forwarded_header()),
+            lambda channel: hooks.is_link_page(*channel.get_method_and_path()),
+            limiter.clock,
         )
         limiter.close_queued = self._close_queued
         self._listeners = [
@@ -205,9 +208,9 @@ class Server:
     def run(self) -> None:
         """Serve until ``stop`` is called, then finish running requests and return."""
         try:
-            while self._stop_by is None:
+            while self._stop_deadline is None:
                 self._run_once(_CHECK_INTERVAL_SECONDS)
-            self._finish(self._stop_by)
+            self._finish(self._stop_deadline)
         finally:
             self._close()
 
@@ -216,11 +219,17 @@ class Server:
 
         Returns at once; may be called from a signal handler and from any thread, also before ``run`` and twice.
         """
-        if self._stop_by is None:
-            self._stop_by = time.monotonic() + timeout
+        if self._stop_deadline is None:
+            self._stop_deadline = time.monotonic() + timeout
             self._listeners[0].wake()
 
     def _run_once(self, timeout: float) -> None:
+        if self._queue.has_waiting_pages():
+            # A page waits at most until the running one is considered to wait itself; nothing else reports that.
+            timeout = min(timeout, LINK_PAGE_SECONDS)
+            with self._dispatcher.lock:
+                if self._queue:
+                    self._dispatcher.queue_cv.notify()
         self._loop.run_once(timeout, self._update_phase)
         now = self.limiter.clock()
         if now < self._check_at:
@@ -229,7 +238,7 @@ class Server:
         self.limiter.close_overdue()
         for listener in self._listeners:
             listener.resume()
-        self._log_refusals(now)
+        self._log_limits(now)
 
     def _update_phase(self, channel: Channel) -> None:
         self.limiter.update(channel, channel.current_phase(), channel.request_count)
@@ -244,12 +253,11 @@ class Server:
         channel.handle_close()
         return True
 
-    def _take_queued(self) -> Channel | None:
+    def _take_queued(self) -> list[Channel]:
         with self._dispatcher.lock:
-            channel: Channel | None = self._queue.popleft() if self._queue else None
-            return channel
+            return self._queue.take_all()
 
-    def _log_refusals(self, now: float) -> None:
+    def _log_limits(self, now: float) -> None:
         """Log, from time to time, that connections were closed or refused because of the limits."""
         closed, refused = self.limiter.closed_count, self.limiter.refused_count
         if (closed or refused) and now - self._logged_at >= _LOG_INTERVAL_SECONDS:
@@ -264,8 +272,8 @@ class Server:
         for listener in self._listeners:
             listener.accept_queued()
             listener.stop_accepting()
-        # The next request of a connection may be on its way: a proxy keeps connections open and reuses them, and cannot
-        # repeat a POST if one is closed. Its response announces the end of the connection.
+        # An idle connection may be about to receive a request: a proxy reuses its connections, and cannot repeat a POST
+        # if one is closed. The response to that request announces the end of the connection.
         close_at: dict[Channel, float] = {}
         self._run_once(0)  # requests that have arrived meanwhile are answered
         while (now := time.monotonic()) < until:
@@ -284,11 +292,12 @@ class Server:
         for channel in self._list_channels():
             channel.handle_close()
         self._dispatcher.set_thread_count(0)
-        with self._dispatcher.lock:  # waitress itself would wait by the wall clock
+        with self._dispatcher.lock:  # here, because waitress would measure the wait by the wall clock
             self._dispatcher.thread_exit_cv.wait_for(lambda: not self._dispatcher.threads, 1)
-        # waitress would hold its lock meanwhile, but a canceled request can queue one that waited for it.
-        while (queued := self._take_queued()) is not None:
-            queued.cancel()
+        # Without the lock, which waitress would hold: a canceled request may queue another one that waited for it.
+        while queued := self._take_queued():
+            for channel in queued:
+                channel.cancel()
         self._hooks.writer.shutdown()
         for listener in self._listeners:
             listener.close()
@@ -322,8 +331,8 @@ def make_server(
     sockets: Sequence[socket.socket],
     *,
     judge: Judge,
-    parts: Callable[[], PartialFile],
-    draw_error: RefusalBuilder,
+    create_partial: Callable[[], PartialFile],
+    render_error: ErrorRenderer,
     threads: int = 8,
     ident: str | None = None,
     headers: Sequence[tuple[str, str]] = (),
@@ -332,21 +341,23 @@ def make_server(
     connections: int | None = None,
     is_exempt: Callable[[str], bool] = lambda peer: False,
     find_client: Callable[[str, str | None], str] = lambda peer, forwarded: peer,
+    is_link_page: Callable[[str, str], bool] = lambda method, path: False,
     clock: Callable[[], float] = time.monotonic,
     is_shared: bool = False,
 ) -> Server:
     """Return a server that owns the bound ``sockets``; nothing is answered before ``run``.
 
-    Parameters: ``judge`` is called once per request, in the thread of the loop, before its body is read, so it must
-    be quick; ``parts`` opens a partial file of the store; ``draw_error`` renders the listener's own errors;
-    ``threads`` run the application; ``ident`` the Server header, none by default; ``headers`` are set on every
-    response, also on those of the listener itself; ``header_seconds`` maximum time for a header block, from the
-    connection or from its first byte on; ``idle_seconds`` maximum time between two requests, and for each
-    ``MIN_PROGRESS_BYTES`` of a body or a response; ``connections`` maximum number, by default as many as the system
-    allows; ``is_exempt`` whether one address may use all of them; ``find_client`` returns the address of a client
-    from that of its connection and its ``X-Forwarded-For`` header, so that clients of a trusted proxy wait only for
-    their own requests; ``clock`` monotonic seconds; ``is_shared`` whether other processes accept from the same
-    sockets.
+    Parameters: ``judge`` returns the verdict on a request before its body is read; it runs in the loop, so it must be
+    quick. ``create_partial`` opens a partial file of the store. ``render_error`` renders the listener's own errors.
+    ``threads`` is the number of threads that run the application. ``ident`` is the ``Server`` header (None: not sent).
+    ``headers`` are added to every response, also to those of the listener itself. ``header_seconds`` is the maximum
+    time for a header block, measured from the connection or the first byte. ``idle_seconds`` is the maximum time
+    between two requests, and for each ``MIN_PROGRESS_BYTES`` of a body or a response. ``connections`` is their maximum
+    number, by default as many as the system allows. ``is_exempt`` returns whether one address may use all of them.
+    ``find_client`` returns the address of a client from that of its connection and its ``X-Forwarded-For`` header;
+    requests are queued by that address, so clients of a trusted proxy wait only for their own. ``is_link_page``
+    returns for a method and a path whether it is a page of a link, as in ``RequestQueue``. ``clock`` returns monotonic
+    seconds. ``is_shared``: other processes accept from the same sockets.
     """
     adjustments = Adjustments(
         sockets=list(sockets),
@@ -361,7 +372,7 @@ def make_server(
         # The application knows which proxies the operator trusts; waitress would drop their headers.
         clear_untrusted_proxy_headers=False,
     )
-    # One thread: several would wait for the same disk, and an upload that changes threads is a fifth slower.
+    # One thread: several would wait for the same disk, and an upload whose blocks change threads is a fifth slower.
     writer = ThreadPoolExecutor(1, thread_name_prefix="intake")
     seconds = {
         Phase.IDLE: idle_seconds,
@@ -370,14 +381,14 @@ def make_server(
         Phase.TRANSFERRING: idle_seconds,
     }
     limiter = ConnectionLimiter(connections or _compute_max_connections(), clock, seconds, is_exempt)
-    hooks = ListenerHooks(judge, parts, draw_error, writer, find_client, tuple(headers))
+    hooks = ListenerHooks(judge, create_partial, render_error, writer, find_client, is_link_page, tuple(headers))
     return Server(app, adjustments, hooks, limiter, sockets, is_shared=is_shared)
 
 
 def _compute_max_connections() -> int:
     """Return the maximum number of connections, after raising the limit of descriptors of the process accordingly.
 
-    Without a free descriptor nobody could upload, and the loop would try in vain to accept the next connection.
+    The limit keeps descriptors free: without them, uploads fail, and the loop tries in vain to accept connections.
     """
     wanted = _DESCRIPTORS_PER_CONNECTION * MAX_CONNECTIONS + _RESERVED_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

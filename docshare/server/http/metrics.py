@@ -1,6 +1,6 @@
 """Answer ``/metrics`` for Prometheus, to callers that the setting ``metrics`` admits.
 
-For all others the path is a link like any other: unknown, unless a file had this custom link before it was reserved.
+For all others, the path is an ordinary custom link. It is unknown, unless a file got it before it was reserved.
 """
 
 import hmac

@@ -1,14 +1,13 @@
-"""A push parser for ``multipart/form-data``: bytes in, in blocks of any size; files are written directly to the
+"""A push parser for ``multipart/form-data``. The caller feeds it blocks of any size; it writes files directly to the
 store.
 
-Its time is linear in the size of the body for any content, and its result does not depend on the size of the blocks.
-It is strict: anything that two parsers could interpret differently is an error, because the other one may be a proxy
-that protects this server.
+It takes linear time for any body, and its result does not depend on the size of the blocks. It is strict: anything that
+two parsers could read differently is an error, because the other parser may be a proxy that protects this server.
 
-The decoder of Werkzeug 3.1.9 was tried instead, with the same rules. Uploads of 384 MB, measured alternately on a
-busy machine, reached 0.36 to 0.47 of the limit of ``tests/benchmarks/upload_server.py``, whose target is 0.60; this
-parser reached 0.60 to 0.72. Eight of the 77 tests of the parser failed. One reason: if a block ends between the two
-dashes of the last boundary, the decoder adds a CR to the file.
+The decoder of Werkzeug 3.1.9 was tried instead, with the same rules. It failed 8 of the 77 tests of the parser; for
+example, it adds a CR to the file if a block ends between the two dashes of the last boundary. It was also slower:
+uploads of 384 MB, measured alternately on a busy machine, reached 0.36 to 0.47 of the limit of
+``tests/benchmarks/upload_server.py``, whose target is 0.60. With this parser they reached 0.60 to 0.72.
 """
 
 import re
@@ -20,7 +19,7 @@ from docshare.server.store.blobs import PartialFile
 
 FORM_KEY = "docshare.form"
 FORM_ERROR_KEY = "docshare.form_error"
-"""The keys in the WSGI environment under which a server that parses forms stores the ReceivedForm or its error."""
+"""Keys of the WSGI environment. The bundled listener stores the ReceivedForm, or its error, under them."""
 
 MAX_PARTS = 10
 KNOWN_PARTS = frozenset({"file", "kind"})
@@ -28,7 +27,7 @@ KNOWN_PARTS = frozenset({"file", "kind"})
 MAX_FIELD_BYTES = 64 * 1024
 MAX_PART_HEADER_BYTES = 8 * 1024
 MAX_OUTSIDE_BYTES = 8 * 1024
-"""Maximum size of the preamble and of the epilogue in bytes: both are discarded."""
+"""Maximum size of the preamble, and of the epilogue, in bytes; both are discarded."""
 
 _MAX_PADDING_BYTES = 64
 # RFC 2046 allows 70 characters; a client that builds its boundary from numbers may exceed that slightly.
@@ -50,8 +49,8 @@ class FileTooLargeError(Exception):
 
 @dataclass(frozen=True)
 class ReceivedFile:
-    """A file of a form: ``filename`` as sent (any text, including path parts); ``content_type`` as declared; ``part``
-    its bytes."""
+    """A file of a form. ``filename``: as sent, so any text, including path separators; ``content_type``: as declared;
+    ``part``: the partial file with its bytes."""
 
     filename: str
     content_type: str
@@ -60,7 +59,7 @@ class ReceivedFile:
 
 @dataclass(frozen=True)
 class ReceivedForm:
-    """The parts of one form by name: ``fields`` without a file name, ``files`` with one."""
+    """The parts of one form by their names. ``fields`` are the parts without a file name, ``files`` those with one."""
 
     fields: dict[str, str] = field(default_factory=dict)
     files: dict[str, ReceivedFile] = field(default_factory=dict)
@@ -85,21 +84,21 @@ def parse_boundary(content_type: str) -> bytes:
 class FormParser:
     """The parser of one form.
 
-    Parameters: ``boundary`` without its dashes; ``parts`` opens a new partial file; ``max_file`` the largest file in
-    bytes, None without limit. Call ``feed`` for each block, then ``finish``; after any exception ``discard``.
+    Parameters: ``boundary`` without its dashes; ``create_partial`` opens a new partial file; ``max_file`` the largest
+    file in bytes, None without limit. Call ``feed`` for each block, then ``finish``; after any exception ``discard``.
     """
 
-    def __init__(self, boundary: bytes, parts: Callable[[], PartialFile], max_file: int | None = None) -> None:
+    def __init__(self, boundary: bytes, create_partial: Callable[[], PartialFile], max_file: int | None = None) -> None:
         self._delimiter = b"\r\n--" + boundary
-        self._parts = parts
+        self._create_partial = create_partial
         self._max_file = max_file
         self._form = ReceivedForm()
         self._name = ""
         self._value = bytearray()
         self._is_skipping = False
-        self._count = 0
-        self._part: PartialFile | None = None
-        # The first boundary needs no line break before it; adding one here makes all boundaries look the same.
+        self._part_count = 0
+        self._partial: PartialFile | None = None
+        # Only the first boundary may come without a line break. With this one, every delimiter begins with one.
         self._data = b"\r\n"
         self._at = 0
         self._outside_bytes = 0
@@ -139,14 +138,15 @@ class FormParser:
         return self._skip_delimiter(end, found)
 
     def _find_delimiter(self) -> tuple[int, bool]:
-        """Return the end of the bytes that cannot belong to the next delimiter, and whether the delimiter begins
-        there."""
+        """Return the offset of the next delimiter and True, or the offset up to which the received bytes cannot belong
+        to it and False."""
         found = self._data.find(self._delimiter, self._at)
         if found >= 0:
             return found, True
         return _find_partial_delimiter(self._data, self._at, self._delimiter), False
 
     def _skip_delimiter(self, end: int, found: bool) -> bool:
+        """Move to ``end``, and after the delimiter there if it was ``found``; return ``found``."""
         self._at = end
         if found:
             self._at += len(self._delimiter)
@@ -172,10 +172,10 @@ class FormParser:
         raise FormError("A boundary line of the form is malformed.")
 
     def _read_header(self) -> bool:
-        # The search begins at the line break of the boundary line, so that a part without headers is found too.
+        # Search from the line break of the boundary line: in a part without headers, it is the first half of the end.
         end = self._data.find(b"\r\n\r\n", self._at)
-        surely = end if end >= 0 else len(self._data) - 3
-        if surely - self._at - 2 > MAX_PART_HEADER_BYTES:
+        earliest_end = end if end >= 0 else len(self._data) - 3
+        if earliest_end - self._at - 2 > MAX_PART_HEADER_BYTES:
             raise FormError("The headers of a part are too long.")
         if end < 0:
             return False
@@ -185,7 +185,8 @@ class FormParser:
         return True
 
     def _read_blank_line(self) -> bool:
-        """Read the line break that ends the headers; it may already be the one that begins the next delimiter."""
+        """Skip the line break after the headers. In a part without a body, it begins the next delimiter, so it is not
+        skipped."""
         rest = self._data[self._at : self._at + len(self._delimiter)]
         if rest != self._delimiter:
             if self._delimiter.startswith(rest):
@@ -210,35 +211,35 @@ class FormParser:
         if kind != "form-data" or "name" not in parameters:
             raise FormError("A part has no name.")
         self._name = parameters["name"]
-        self._count += 1
-        if self._count > MAX_PARTS:
+        self._part_count += 1
+        if self._part_count > MAX_PARTS:
             raise FormError(f"The form has more than {MAX_PARTS} parts.")
         if self._name in self._form.fields or self._name in self._form.files:
             if self._name in KNOWN_PARTS:
                 raise FormError("Two parts of the form have the same name.")
-            self._is_skipping = True  # parts with other names are ignored
+            self._is_skipping = True  # no route uses a part of this name
             return
         filename = _decode_filename(parameters)
         if filename is None:
             self._form.fields[self._name] = ""
             return
-        self._part = self._parts()
-        self._form.files[self._name] = ReceivedFile(filename, content_type, self._part)
+        self._partial = self._create_partial()
+        self._form.files[self._name] = ReceivedFile(filename, content_type, self._partial)
 
     def _store_block(self, block: memoryview) -> None:
         if self._is_skipping:
             return
-        if self._part is None:
+        if self._partial is None:
             if len(self._value) + len(block) > MAX_FIELD_BYTES:
                 raise FormError(f"A field of the form is longer than {MAX_FIELD_BYTES} bytes.")
             self._value += block
             return
-        if self._max_file is not None and self._part.size + len(block) > self._max_file:
+        if self._max_file is not None and self._partial.size + len(block) > self._max_file:
             raise FileTooLargeError
-        self._part.write(block)
+        self._partial.write(block)
 
     def _end_part(self) -> None:
-        if self._part is None and not self._is_skipping:
+        if self._partial is None and not self._is_skipping:
             try:
                 self._form.fields[self._name] = self._value.decode("utf-8")
             except UnicodeDecodeError:
@@ -246,12 +247,13 @@ class FormParser:
                     raise FormError("A field of the form is not UTF-8 text.") from None
                 del self._form.fields[self._name]
             self._value.clear()
-        self._part = None
+        self._partial = None
         self._is_skipping = False
 
 
 def _find_partial_delimiter(data: bytes, start: int, delimiter: bytes) -> int:
-    """Return where the end of ``data`` might be the beginning of ``delimiter``; the length of ``data`` if it is not."""
+    """Return the offset of the longest end of ``data``, from ``start`` on, that is a beginning of ``delimiter``; the
+    length of ``data`` if there is none."""
     at = data.find(b"\r", max(start, len(data) - len(delimiter) + 1))
     while at >= 0:
         if delimiter.startswith(data[at:]):
@@ -283,7 +285,7 @@ def _parse_parameters(value: str) -> tuple[str, dict[str, str]]:
         name, text = match[1].lower(), match[2]
         if name in parameters:
             raise FormError("A header of the form names a parameter twice.")
-        # Only these two are escaped: old browsers send the backslashes of C:\docs\a.pdf unescaped.
+        # Only quotes and backslashes are unescaped: old browsers send C:\docs\a.pdf with single backslashes.
         parameters[name] = _ESCAPE.sub(r"\1", text[1:-1]) if text.startswith('"') else text
         at = match.end()
     if value[at:].strip(" \t;"):

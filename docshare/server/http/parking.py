@@ -18,15 +18,17 @@ class RequestParked(BaseException):
 
 
 class Claim(Protocol):
-    """The claim of a request to a scarce resource, such as a slot: the request waits for it or holds it."""
+    """The claim of a request on a scarce resource, such as a slot: the request waits for the resource or holds it."""
 
     def end(self) -> None:
-        """Withdraw or release it. May be called twice."""
+        """Stop waiting for the resource, or release it. May be called twice."""
 
 
 class ParkableRequest:
-    """A request that can wait without a thread. ``restart`` makes a worker run it, from any thread; ``claim`` is what
-    it waits for or holds, None before its first wait."""
+    """A request that can wait without a thread.
+
+    ``restart`` queues it for a worker, from any thread. ``claim`` is None before its first wait.
+    """
 
     def __init__(self, restart: Callable[[], None]) -> None:
         self.claim: Claim | None = None
@@ -52,7 +54,7 @@ class ParkableRequest:
                 self.end_claim()
 
     def end_claim(self) -> None:
-        """Withdraw or release what the request waits for or holds."""
+        """End the claim of the request, if it has one."""
         if self.claim is not None:
             self.claim.end()
 

@@ -1,10 +1,11 @@
-"""Requests by which ``docshare doctor`` checks how clients reach this server.
+"""Record how requests arrive: the probes of ``docshare doctor``, and proxies that are not trusted.
 
-The holder of the instance key starts a probe and gets a token; a request to ``/healthz`` with that token is recorded
-as it arrived. Records are kept in memory for a few minutes. Untrusted proxies are detected without a probe.
+``docshare doctor`` starts a probe with the instance key and gets a token. It sends requests to ``/healthz`` with that
+token through the public URL. The server records how each of them arrived, and returns the records at the end of the
+probe. They are kept in memory for a few minutes.
 
-The public URL may reach another instance than the one that started the probe, so instances that share Redis store
-the records there. Without Redis only the instance that started a probe records its requests.
+The public URL may lead to another instance than the one that started the probe, so instances that share Redis store the
+records there. Without Redis, only the instance that started a probe records its requests.
 """
 
 import ipaddress
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from docshare.server.outbound.shared_memory import SharedMemory
 
 LIFETIME_MS = 5 * MINUTE
-_MAX_PROBES = 16  # concurrent probes
-_MAX_REQUESTS_PER_PROBE = 32  # requests of one probe
+_MAX_PROBES = 16  # at the same time
+_MAX_REQUESTS_PER_PROBE = 32  # further ones are not recorded
 _TOKEN_CHARS = 32
-_TOKEN = re.compile(rf"[0-9A-Za-z]{{{_TOKEN_CHARS}}}", re.ASCII)  # for any other text Redis is not queried
+_TOKEN = re.compile(rf"[0-9A-Za-z]{{{_TOKEN_CHARS}}}", re.ASCII)  # Redis is not queried for any other text
 _KIND = "probe"
 _MAX_PEERS = 32
 # Listed explicitly: Python's definition of private includes addresses for documentation.
@@ -41,56 +42,58 @@ _PRIVATE_NETWORKS = tuple(
 
 
 class Probes:
-    """The running probes, here and in ``shared``. Thread-safe; times are ms."""
+    """The running probes of this instance, and those of all instances in ``shared``. Thread-safe; times are ms."""
 
     def __init__(self, shared: "SharedMemory | None" = None) -> None:
         self._shared = shared
         self._lock = threading.Lock()
-        self._open: dict[str, tuple[int, list[dict[str, Any]]]] = {}
+        self._running: dict[str, tuple[int, list[dict[str, Any]]]] = {}  # token -> start, and facts of its requests
 
-    def begin(self, token: Callable[[int], str], now: int) -> str:
+    def begin(self, random_token: Callable[[int], str], now: int) -> str:
         """Start a probe and return its token. The oldest probe is dropped if there are too many."""
-        name = token(_TOKEN_CHARS)
+        token = random_token(_TOKEN_CHARS)
         with self._lock:
-            self._open = {key: probe for key, probe in self._open.items() if now - probe[0] < LIFETIME_MS}
-            while len(self._open) >= _MAX_PROBES:
-                del self._open[next(iter(self._open))]
-            self._open[name] = (now, [])
-        self._use_shared(name, _begin_shared)
-        return name
+            self._running = {key: probe for key, probe in self._running.items() if now - probe[0] < LIFETIME_MS}
+            while len(self._running) >= _MAX_PROBES:
+                del self._running[next(iter(self._running))]
+            self._running[token] = (now, [])
+        self._use_shared(token, _begin_shared)
+        return token
 
     def is_active(self, token: str, now: int) -> bool:
         """Return whether ``token`` belongs to a running probe."""
-        probe = self._open.get(token)
+        probe = self._running.get(token)
         if probe is not None:
             return now - probe[0] < LIFETIME_MS
         return bool(self._use_shared(token, lambda client, key: client.exists(key)))
 
-    def record(self, token: str, sighting: dict[str, Any]) -> None:
-        """Record a request of the probe ``token``; requests above the limit are dropped."""
+    def record(self, token: str, facts: dict[str, Any]) -> None:
+        """Record the ``facts`` about a request of the probe ``token``; requests above the limit are dropped."""
         with self._lock:
-            probe = self._open.get(token)
+            probe = self._running.get(token)
             if probe is not None:
                 if len(probe[1]) < _MAX_REQUESTS_PER_PROBE:
-                    probe[1].append(sighting)
+                    probe[1].append(facts)
                 return
-        self._use_shared(token, lambda client, key: _record_shared(client, key, sighting))
+        self._use_shared(token, lambda client, key: _record_shared(client, key, facts))
 
     def end(self, token: str) -> list[dict[str, Any]]:
-        """End a probe; return its requests: those of this instance, then those of others, oldest first."""
+        """End a probe. Return the facts about its requests: those of this instance, then those of the others, oldest
+        first."""
         with self._lock:
-            seen = self._open.pop(token, (0, []))[1]
-        return seen + (self._use_shared(token, _end_shared) or [])
+            own = self._running.pop(token, (0, []))[1]
+        return own + (self._use_shared(token, _end_shared) or [])
 
     def _use_shared(self, token: str, action: "Callable[[Redis, str], Any]") -> Any:
-        """Return what ``action`` returns for the list of ``token``; None without Redis."""
+        """Return the result of ``action`` for the list of ``token`` in Redis; None if Redis is not configured or not
+        reachable."""
         if self._shared is None or not _TOKEN.fullmatch(token):
             return None
         shared = self._shared
         return shared.run(lambda client: action(client, shared.build_key(_KIND, token)))
 
 
-# A probe is a list in Redis. An empty list does not exist there, so its first element represents the probe itself.
+# In Redis, a probe is a list. Redis deletes empty lists, so the first element is always an empty text.
 
 
 def _begin_shared(client: "Redis", key: str) -> None:
@@ -100,10 +103,10 @@ def _begin_shared(client: "Redis", key: str) -> None:
     pipeline.execute()
 
 
-def _record_shared(client: "Redis", key: str, sighting: dict[str, Any]) -> None:
-    # Only if the list exists: a probe may have ended since its token was checked.
+def _record_shared(client: "Redis", key: str, facts: dict[str, Any]) -> None:
+    # rpushx appends only to a list that exists: the probe may have ended since its token was checked.
     pipeline = client.pipeline()
-    pipeline.rpushx(key, json.dumps(sighting))
+    pipeline.rpushx(key, json.dumps(facts))
     pipeline.ltrim(key, 0, _MAX_REQUESTS_PER_PROBE)
     pipeline.execute()
 
@@ -117,10 +120,10 @@ def _end_shared(client: "Redis", key: str) -> list[dict[str, Any]]:
 
 
 class UntrustedProxies:
-    """Peers that send ``X-Forwarded-For`` and are not trusted.
+    """Peers in private networks that send ``X-Forwarded-For`` and are not trusted.
 
-    Each is probably a proxy, and all of its readers seem to have one address. Kept in memory for a day. Thread-safe;
-    times are ms.
+    Each of them is probably a proxy, so the server sees all readers behind it under one address. They are kept in
+    memory for a day. Thread-safe; times are ms.
     """
 
     def __init__(self) -> None:
@@ -128,9 +131,9 @@ class UntrustedProxies:
         self._seen: dict[str, tuple[int, int]] = {}  # peer -> when it was last seen, and last reported
 
     def record(self, peer: str, now: int) -> bool:
-        """Record a request of the untrusted ``peer``; return whether to report it: once an hour for each peer.
+        """Record a request of the untrusted ``peer``; return whether to report it, which is once an hour.
 
-        Public addresses are not recorded: any reader can send that header.
+        Public addresses are not recorded, because any reader can send that header.
         """
         if not is_private_address(peer):
             return False
@@ -159,7 +162,7 @@ def is_within(peer: str, networks: Iterable[ipaddress.IPv4Network | ipaddress.IP
     return address is not None and any(address in network for network in networks)
 
 
-# Every request asks for its peer, and parsing an address takes longer than the check.
+# Cached, because every request checks its peer, and parsing the address takes longer than the check.
 @lru_cache(maxsize=4096)
 def _parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:

@@ -3,8 +3,8 @@ them.
 
 The window moves, so at most ``limit`` requests pass in *any* window.
 
-**Which limits instances share.** With ``redis_url`` all but one, because they protect resources that instances share or
-guarantee a number to a caller:
+**Shared limits.** With ``redis_url``, all instances count these together, because they protect what the instances share
+or promise a number to the caller:
 
 - ``default``, ``address``, ``design-user``, ``design-address``, ``public-qr``: the rates of the API, by credential,
   address or user, and failed credentials and unknown links by address.
@@ -15,22 +15,23 @@ guarantee a number to a caller:
 - ``entries``, ``sessions``, ``downloads``, ``feedback``, ``marks``: forms, view sessions, files, feedback and marks of
   readers, by address. They are stored as rows in the one database.
 
-Per instance:
+**Limits per instance.** Each instance counts these alone, because they protect its own host:
 
-- ``beacons``: 9000 a minute from one address protect the threads of the process that receives them, and querying
-  Redis for each would cost more than the beacon.
-- ``searches``: like page images and texts, they use the processors of one host.
-- Connections, requests under way and slots (``connection_limits``, ``fair_slots``, ``pdf/budget``): they
-  divide the sockets, threads and processors of one host.
+- ``beacons``: the limit of 9000 a minute from one address protects the threads of the process, and a query to Redis
+  would cost more than the beacon itself.
+- ``searches``: like page images and texts, they use the processors of the host.
+- Connections, running requests and slots (``connection_limits``, ``fair_slots``, ``pdf/budget``): they divide the
+  sockets, threads and processors of the host.
 
-Without a window: uploads of the design tool per day (``design_uploads``), which are counted by rows of the database,
-and sign-in links, which only ``docshare admin login-link`` creates.
+**Limits without a window.** Rows of the database count the uploads of the design tool per day (``design_uploads``).
+Sign-in links are not limited, because only ``docshare admin login-link`` creates them.
 
-**While Redis is not reachable** each instance counts alone, in windows that begin empty, and its counts are not added
-to Redis afterwards: a caller can use its limit once more for each outage and instance.
+**While Redis is not reachable,** each instance counts alone, in windows that begin empty, and does not add its counts
+to Redis afterwards. So in each outage a caller can use its limit once more on each instance.
 
-The memory storage of the library would be as quick as ``_WindowStorage`` (9 against 11 microseconds of CPU for a
-request with 50 keys, 14 against 8 with 20,000), but it never deletes a key: of 20,000 that had expired all were left.
+``_WindowStorage`` replaces the memory storage of the library, which never deletes a key: after 20,000 keys had expired,
+all were still stored. Both are equally fast: with 50 keys, a request takes 9 microseconds of processor time in the
+storage of the library and 11 in this one; with 20,000 keys 14 and 8.
 """
 
 import math
@@ -58,8 +59,8 @@ _PER_INSTANCE = frozenset({"beacons", "searches"})  # policies that are never sh
 
 @dataclass(frozen=True)
 class WindowState:
-    """The state of a window: ``used`` requests, the oldest at ``oldest_ms`` (now if there is none); ``is_allowed``
-    whether the current request passes."""
+    """The state of a window: it holds ``used`` requests, the oldest of ``oldest_ms`` (now if there is none).
+    ``is_allowed``: the current request passes."""
 
     oldest_ms: int
     used: int
@@ -68,10 +69,9 @@ class WindowState:
 
 @dataclass(frozen=True)
 class Allowance:
-    """The state of a policy.
+    """The rest of a limit: a caller may still send ``remaining`` of ``limit`` requests under ``policy``.
 
-    ``remaining`` of ``limit`` requests; ``reset_s`` whole seconds until the oldest request leaves the window;
-    ``is_allowed`` False if this request exceeds the limit; ``policy`` whose window it is.
+    ``reset_s``: whole seconds until the oldest request leaves the window; ``is_allowed``: the current request passes.
     """
 
     policy: RatePolicy
@@ -84,8 +84,8 @@ class Allowance:
 class RateLimiter:
     """The limiter of one server.
 
-    ``clock`` returns milliseconds; ``max_keys`` limits the memory: the key that was idle longest is dropped first;
-    ``shared`` are the windows of all instances, if there are several.
+    Parameters: ``clock`` returns milliseconds; ``max_keys`` limits the memory by dropping the keys that were not used
+    for the longest time; ``shared`` are the windows that all instances share, if there are several instances.
     """
 
     def __init__(
@@ -98,8 +98,8 @@ class RateLimiter:
         self._items: dict[tuple[str, int], RateLimitItem] = {}
 
     def hit(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
-        """Count one request of ``key``, at most ``limit`` in a window of ``policy``. A rejected request does not
-        count."""
+        """Count a request of ``key`` unless the window of ``policy`` already holds ``limit`` requests; return the
+        resulting allowance."""
         shared = self._find_shared(policy)
         state = shared.hit(policy.name, key, limit, policy.window_ms // SECOND) if shared else None
         if state is None:
@@ -108,20 +108,20 @@ class RateLimiter:
         return self._build_allowance(policy, limit, state)
 
     def refund(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
-        """Remove the newest request of ``key`` that ``hit`` counted; return the resulting allowance."""
+        """Remove the newest counted request of ``key``; return the resulting allowance."""
         shared = self._find_shared(policy)
         if shared is None or not shared.release(policy.name, key):
             self._storage.release(self._get_item(policy, limit).key_for(key))
         return self.peek(policy, key, limit)
 
     def peek(self, policy: RatePolicy, key: str, limit: int) -> Allowance:
-        """Return what ``hit`` would return now, without counting."""
+        """Return the allowance of ``key`` without counting a request."""
         shared = self._find_shared(policy)
         state = shared.peek(policy.name, key, limit, policy.window_ms // SECOND) if shared else None
         return self._build_allowance(policy, limit, state or self._read_window(policy, key, limit, None))
 
     def ms_since_last_hit(self, policy: RatePolicy, key: str, limit: int) -> int:
-        """Return the time since the last request of ``key`` was counted, in milliseconds; 0 if none is known."""
+        """Return the time since the newest request of ``key`` was counted, in milliseconds; 0 if none is stored."""
         shared = self._find_shared(policy)
         newest = shared.find_newest(policy.name, key) if shared else None
         if newest is None:
@@ -132,7 +132,7 @@ class RateLimiter:
         return None if self._shared is None or policy.name in _PER_INSTANCE else self._shared
 
     def _read_window(self, policy: RatePolicy, key: str, limit: int, allowed: bool | None) -> WindowState:
-        # Read from the memory directly: the library would scan the window once for each value.
+        # Read from the storage directly: the library would read the window again for each value.
         item = self._get_item(policy, limit)
         oldest, count = self._storage.get_moving_window(item.key_for(key), limit, item.get_expiry())
         return WindowState(round(oldest * SECOND), count, count < limit if allowed is None else allowed)
@@ -149,21 +149,21 @@ class RateLimiter:
         return item
 
 
-def uncounted_allowance(policy: RatePolicy, limit: int) -> Allowance:
-    """Return the allowance of a caller who cannot be identified; nothing was counted."""
+def build_uncounted_allowance(policy: RatePolicy, limit: int) -> Allowance:
+    """Return the full allowance, for a caller who cannot be identified and for whom nothing is counted."""
     return Allowance(policy, limit, limit, policy.window_ms // SECOND)
 
 
 def address_key(address: str) -> str:
-    """Return the key of a network address. IPv6 customers have a whole /64, so that network counts as one address."""
+    """Return the key of an IP address. All addresses of an IPv6 /64 share one, because they belong to one customer."""
     return network_prefix(address)
 
 
 class _WindowStorage(Storage, MovingWindowSupport):
-    """Arrival times by key.
+    """The arrival times of each key, in memory.
 
     The memory storage of the library scans all keys in a separate thread and never deletes one, so strangers could
-    fill it. This one deletes old entries when their key is used, and limits the number of keys.
+    fill it. This storage deletes the expired times of a key whenever the key is used, and limits the number of keys.
     """
 
     STORAGE_SCHEME = None
@@ -177,7 +177,8 @@ class _WindowStorage(Storage, MovingWindowSupport):
         self._arrivals: OrderedDict[str, array[int]] = OrderedDict()
 
     def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        """Record ``amount`` arrivals unless there would be more than ``limit`` in ``expiry`` seconds."""
+        """Store ``amount`` arrivals unless there would be more than ``limit`` in ``expiry`` seconds; return whether
+        they were stored."""
         now = self._clock()
         with self._lock:
             arrivals = self._drop_expired(key, now, expiry)
@@ -209,11 +210,11 @@ class _WindowStorage(Storage, MovingWindowSupport):
         if arrivals is None:
             return array("q")
         if arrivals and arrivals[-1] > now:
-            # The clock of the host was set back; times in the future would lock the caller out until then.
+            # The clock of the host was set back: times in the future would lock the caller out until they have passed.
             del arrivals[:]
-        gone = bisect_right(arrivals, now - expiry * SECOND)
-        if gone:  # deleting nothing would still move all entries
-            del arrivals[:gone]
+        expired_count = bisect_right(arrivals, now - expiry * SECOND)
+        if expired_count:  # deleting an empty slice would still move all entries
+            del arrivals[:expired_count]
         return arrivals
 
     def clear(self, key: str) -> None:

@@ -1,4 +1,4 @@
-"""One HTTP request as the listener receives it: framing first, then the verdict, then the body.
+"""Parse one HTTP request as it arrives: first its framing, then the verdict on it, then its body.
 
 waitress only passes on complete requests, sends its own errors as text, and stores every body before the sender is
 known. This parser asks the judge when the header block is complete, and streams uploads to the store.
@@ -29,7 +29,7 @@ from docshare.server.http.framing import (
 )
 from docshare.server.http.multipart import FileTooLargeError, FormError, FormParser, ReceivedForm, parse_boundary
 from docshare.server.http.parking import ParkableRequest
-from docshare.server.http.verdicts import Acceptance, Judge, Refusal, RefusalBuilder, RequestHead, Verdict
+from docshare.server.http.verdicts import Acceptance, ErrorRenderer, Judge, Refusal, RequestHead, Verdict
 from docshare.server.store.blobs import PartialFile
 
 LOGGER = logging.getLogger("docshare.listener")
@@ -40,18 +40,17 @@ WakeCallback = Callable[["RequestParser", Exception | None], None]
 
 @dataclass(frozen=True)
 class ListenerHooks:
-    """The hooks of the server.
+    """The functions that the listener calls, and the ``headers`` of every response; ``make_server`` describes them.
 
-    The ``judge`` of each request, ``create_partial`` that opens a partial file, ``draw_error`` that renders an error,
-    the ``writer``, a thread that may wait for the disk, ``find_client`` of ``make_server``, and ``headers`` of every
-    response.
+    ``writer``: an executor whose only thread writes forms and may wait for the disk.
     """
 
     judge: Judge
     create_partial: Callable[[], PartialFile]
-    draw_error: RefusalBuilder
+    render_error: ErrorRenderer
     writer: Executor
     find_client: Callable[[str, str | None], str]
+    is_link_page: Callable[[str, str], bool]
     headers: tuple[tuple[str, str], ...] = ()
 
     def find_verdict(self, head: RequestHead) -> Verdict:
@@ -75,7 +74,7 @@ class ListenerHooks:
     def build_refusal(self, status: int, path: str | None, detail: str) -> Refusal:
         """Return the response for an error of the listener itself."""
         try:
-            return self.draw_error(status, path, detail)
+            return self.render_error(status, path, detail)
         except Exception:
             LOGGER.exception("an error could not be rendered")
             return Refusal(status, [("Content-Type", "text/plain; charset=utf-8")], f"{detail}\n".encode())
@@ -101,9 +100,8 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         self.peer = peer
         self.version = "1.1"
         self.command = ""
-        self.path = (
-            ""  # waitress needs it for its log when a client disconnects, even if the request was rejected early
-        )
+        # waitress logs it when a client disconnects, even if the request was rejected before its path was parsed.
+        self.path = ""
         self.form: ReceivedForm | None = None
         self.form_error: str | None = None
         self.has_unread_body = False
@@ -117,7 +115,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
 
     @property
     def is_paused(self) -> bool:
-        """Return whether too much of the body is in memory, waiting for the disk."""
+        """Return whether reading must pause, because too many bytes of the body wait for the disk."""
         return self._writer is not None and self._writer.is_paused
 
     def received(self, data: bytes) -> int:
@@ -134,7 +132,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         return len(data) if self.has_unread_body else used
 
     def stop(self, error: Exception) -> None:
-        """Stop before the end of the body."""
+        """Set the response for ``error``, and read no more of the body."""
         self._set_error(error)
         self._end_early()
 
@@ -165,6 +163,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
                 self.error = self.build_refusal(500, "The server failed while it received the request.")
 
     def _end_early(self) -> None:
+        """End the request before its body has been read."""
         self.has_unread_body = True
         self.completed = True
         self.expect_continue = False
@@ -197,30 +196,30 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             self._buffer.close()
 
     def _receive_head(self, data: bytes) -> int:
-        head, known = self._head, len(self._head)
+        head, old_size = self._head, len(self._head)
         head += data
-        # RFC 9112, 2.2: a client may send a line break before its request.
-        before = 2 if head.startswith(b"\r\n") else 0
-        del head[:before]
+        # A client may send a line break before its request (RFC 9112).
+        skipped = 2 if head.startswith(b"\r\n") else 0
+        del head[:skipped]
         if head and head[0] not in TOKEN_BYTES and head != b"\r":
             raise FramingError(400, "The request line is malformed.")
-        end = head.find(b"\r\n\r\n", max(0, known - 3))
+        end = head.find(b"\r\n\r\n", max(0, old_size - 3))
         if (end if end >= 0 else len(head)) > self.adj.max_request_header_size:
             raise FramingError(431, "The request headers are too long.")
         if end < 0:
-            # Not a regular expression, which takes a millisecond if a header line does not end.
-            new = max(0, known - before)
-            if head.count(b"\n", new) > head.count(b"\r\n", max(0, new - 1)):
+            # Counted without a regular expression, which takes a millisecond if a header line does not end.
+            start = max(0, old_size - skipped)
+            if head.count(b"\n", start) > head.count(b"\r\n", max(0, start - 1)):
                 raise FramingError(400, "A line of the request does not end in CR LF.")
             return len(data)
         block = bytes(head[: end + 4])
         del head[end + 4 :]
         self.headers_finished = True
         self._begin(block)
-        return end + 4 + before - known
+        return end + 4 + skipped - old_size
 
     def _begin(self, block: bytes) -> None:
-        """Check the complete header block, get the verdict, prepare for the body."""
+        """Check the complete header block, get the verdict, and prepare to receive the body."""
         framing = parse_framing(block)
         self.parse_header(framing.normalized_head)
         self.body_rcv = None  # the receivers of this module are used instead
@@ -240,7 +239,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         path: str = self.path
         return RequestHead(
             method=self.command,
-            # In the format of PATH_INFO, so that judge and application match the same route.
+            # The same text as PATH_INFO, so that the judge and the application match the same route.
             path="/" + path.lstrip("/") if path.startswith("/") else path,
             headers={name.lower().replace("_", "-"): value for name, value in self.headers.items()},
             content_length=framing.content_length,
@@ -249,22 +248,22 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             query=self.query,
         )
 
-    def _begin_body(self, framing: Framing, accept: Acceptance) -> None:
-        limit = min(accept.max_body, self.adj.max_request_body_size)
-        self._too_large = accept.on_too_large
+    def _begin_body(self, framing: Framing, acceptance: Acceptance) -> None:
+        limit = min(acceptance.max_body, self.adj.max_request_body_size)
+        self._too_large = acceptance.on_too_large
         if (framing.content_length or 0) > limit:
             raise BodyTooLargeError
-        if accept.stores_files:
+        if acceptance.stores_files:
             boundary = parse_boundary(self.headers.get("CONTENT_TYPE", ""))
-            form = FormParser(boundary, self.hooks.create_partial, accept.max_file)
+            form = FormParser(boundary, self.hooks.create_partial, acceptance.max_file)
             self._writer = FormWriter(form, self.hooks.writer, partial(self._wake, self))
-            take = self._writer.feed
-        elif accept.discards_body:
-            take = _discard_block
+            sink = self._writer.feed
+        elif acceptance.discards_body:
+            sink = _discard_block
         else:
             self._buffer = OverflowableBuffer(self.adj.inbuf_overflow)
-            take = self._buffer.append
-        self._body = ChunkedBody(limit, take) if framing.is_chunked else FixedBody(framing.content_length or 0, take)
+            sink = self._buffer.append
+        self._body = ChunkedBody(limit, sink) if framing.is_chunked else FixedBody(framing.content_length or 0, sink)
 
     def _receive_body(self, data: bytes) -> int:
         body = self._body

@@ -1,14 +1,14 @@
-"""Moving windows that all instances share, with the scripts of the ``limits`` library for Redis.
+"""Moving windows in Redis that all instances share, with the scripts of the ``limits`` library.
 
-The storage class of the library reads the clock itself and needs two round trips to count a request and read the
-window, which is possible in one. So its scripts are called directly.
+The scripts are called directly. The storage class of the library would read the clock itself, and it needs two round
+trips to count a request and read the window; here one is enough.
 
-- Times are those of the instance that counts. If the clocks of two hosts differ, so do the ends of their windows; Redis
-  deletes a window that admitted nothing for its whole length, so a wrong clock locks nobody out for longer.
+- Each instance counts by its own clock, so if the clocks of two hosts differ, their windows end at different times.
+  Redis deletes a window after its whole length without a new request, so a wrong clock locks nobody out for longer.
 - A request leaves its window after the same number of milliseconds as in memory, see ``_STRETCH``.
-- Counting takes 0.25 ms, of which 0.14 ms are processor time of the server: ``GET /api/v1/user`` answers 0.74 times as
-  often as with windows in memory, Redis and client on the same two processors. Writing to the connection
-  without the Redis client halves the processor time and does not change that ratio, so the client is used.
+- Counting takes 0.25 ms, of which 0.14 ms are processor time of the server. With server, Redis and client on two
+  processors, the server answers 0.74 times as many requests for ``GET /api/v1/user`` as with windows in memory. Writing
+  to the socket without the Redis client halves the processor time but not that loss, so the client is used.
 - A window uses up to 20 bytes in Redis for each request that it holds.
 """
 
@@ -24,17 +24,17 @@ from docshare.contract.limits import SECOND
 from docshare.server.http.rate_limits import WindowState
 from docshare.server.outbound.shared_memory import SharedMemory
 
-# The script rejects while the oldest request is younger than the window or *as old*; in memory a request that is as
-# old has left. Times that run faster by this factor give the same result in that case, and change no other: by 6
-# microseconds in a window of a minute (the precision of a float there is a quarter of one), by less than a
-# millisecond in any of up to two hours.
+# Times are multiplied by this factor, so that a request whose age equals the length of the window has left it, as it
+# has in memory; for the script alone it would still be inside. No other case changes, because the factor adds less than
+# a millisecond, the unit of all times, in any window of up to two hours. In a window of a minute, it adds 6
+# microseconds, and a float represents these times to a quarter of a microsecond.
 _STRETCH = 1 + 1e-7
 
 _Call = tuple[Script, Sequence[float]]
 
 
 class SharedWindows:
-    """Arrival times by key, in Redis. Each method returns None while Redis is not reachable."""
+    """The arrival times of each key, in Redis. Every method returns None while Redis is not reachable."""
 
     def __init__(self, memory: SharedMemory, clock: Callable[[], int]) -> None:
         self._memory = memory
@@ -44,14 +44,14 @@ class SharedWindows:
         self._read: Script = storage.lua_moving_window
 
     def hit(self, policy: str, key: str, limit: int, seconds: int) -> WindowState | None:
-        """Record an arrival unless there would be more than ``limit`` in ``seconds``."""
+        """Store an arrival unless there would be more than ``limit`` in ``seconds``; return the state of the window."""
         now = self._clock()
         calls = [(self._count, (_to_redis(now), limit, seconds, 1)), self._build_read(now, limit, seconds)]
         answers = self._run(policy, key, calls)
         return None if answers is None else _parse_window(answers[1], now, bool(answers[0]))
 
     def peek(self, policy: str, key: str, limit: int, seconds: int) -> WindowState | None:
-        """Return the state of the window and whether it would admit one more."""
+        """Return the state of the window, without counting; ``is_allowed``: another request would pass."""
         now = self._clock()
         answers = self._run(policy, key, [self._build_read(now, limit, seconds)])
         if answers is None:
@@ -64,7 +64,7 @@ class SharedWindows:
         return self._memory.run(lambda client: client.lpop(build_key(policy, key)) is None or True)
 
     def find_newest(self, policy: str, key: str) -> int | None:
-        """Return when ``key`` was counted last, in milliseconds; now if it is unknown."""
+        """Return the newest arrival of ``key`` in milliseconds; now if none is stored."""
         build_key = self._memory.build_key
         found = self._memory.run(lambda client: client.lrange(build_key(policy, key), 0, 0))
         if found is None:
@@ -78,24 +78,24 @@ class SharedWindows:
         build_key = self._memory.build_key
         return self._memory.run(lambda client: self._send(client, build_key(policy, key), calls))
 
-    def _send(self, client: "Redis", place: str, calls: list[_Call]) -> list[Any]:
+    def _send(self, client: "Redis", redis_key: str, calls: list[_Call]) -> list[Any]:
         """Run the scripts in one round trip, with two more if Redis was restarted and does not know them."""
-        answers = _send_once(client, place, calls)
-        known = next((i for i, answer in enumerate(answers) if isinstance(answer, NoScriptError)), len(calls))
-        if known < len(calls):
+        answers = _send_once(client, redis_key, calls)
+        done = next((i for i, answer in enumerate(answers) if isinstance(answer, NoScriptError)), len(calls))
+        if done < len(calls):
             for script in (self._count, self._read):
                 client.script_load(script.script)
-            answers[known:] = _send_once(client, place, calls[known:])
+            answers[done:] = _send_once(client, redis_key, calls[done:])
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer
         return answers
 
 
-def _send_once(client: "Redis", place: str, calls: list[_Call]) -> list[Any]:
+def _send_once(client: "Redis", redis_key: str, calls: list[_Call]) -> list[Any]:
     pipeline = client.pipeline(transaction=False)
     for script, arguments in calls:
-        pipeline.evalsha(script.sha, 1, place, *arguments)
+        pipeline.evalsha(script.sha, 1, redis_key, *arguments)
     return pipeline.execute(raise_on_error=False)
 
 
@@ -110,5 +110,5 @@ def _from_redis(text: bytes | str) -> int:
 def _parse_window(answer: list[Any] | None, now: int, is_allowed: bool) -> WindowState:
     if answer is None:
         return WindowState(now, 0, is_allowed)
-    # An instance whose clock is ahead may have counted it: no wait is longer than the window.
+    # An instance whose clock is ahead may have stored a time in the future; the wait must not exceed the window.
     return WindowState(min(_from_redis(answer[0]), now), int(answer[1]), is_allowed)

@@ -25,7 +25,8 @@ def parse_object(raw: bytes, max_bytes: int) -> dict[str, Any]:
     value = _parse_json(text)
     if not isinstance(value, dict):
         raise Problem("bad_request", "The body must be a JSON object.")
-    # Without an escape the decoders reject all invalid characters, and few brackets cannot nest deep.
+    # Most bodies need no check: only an escape can hide a forbidden character from the decoders of UTF-8 and JSON,
+    # and a body with few brackets cannot be nested deeply.
     if "\\u" in text or text.count("[") + text.count("{") > MAX_DEPTH:
         _check_value(value)
     return value
@@ -45,15 +46,15 @@ def _parse_json(text: str) -> object:
     try:
         return _DECODER.decode(text)
     except RecursionError:
-        raise _too_deep() from None
+        raise _build_depth_problem() from None
     except json.JSONDecodeError as error:
         raise Problem("bad_request", f"The body is not JSON: {error.msg} at character {error.pos}.") from None
 
 
 def _check_value(value: object, depth: int = 1) -> None:
-    """Check what the parser accepts: depth and text. The parser itself limits the recursion."""
+    """Check the depth and the strings of a parsed value."""
     if depth > MAX_DEPTH:
-        raise _too_deep()
+        raise _build_depth_problem()
     if isinstance(value, str):
         if _FORBIDDEN_CHARS.search(value):
             raise Problem("bad_request", "A string in the body contains NUL or half of a surrogate pair.")
@@ -66,12 +67,12 @@ def _check_value(value: object, depth: int = 1) -> None:
             _check_value(inner, depth + isinstance(inner, dict | list))
 
 
-def _too_deep() -> Problem:
+def _build_depth_problem() -> Problem:
     return Problem("bad_request", f"The body is nested deeper than {MAX_DEPTH} levels.")
 
 
 def _parse_integer(digits: str) -> int:
-    # Python itself raises an error for thousands of digits.
+    # Not converted: for thousands of digits Python would raise an error.
     value = int(digits) if len(digits) <= _MAX_INT_CHARS else 2**64
     if value not in _INT64:
         raise Problem("bad_request", "An integer in the body does not fit 64 bits.")

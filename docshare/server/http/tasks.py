@@ -1,4 +1,4 @@
-"""The two ways to answer a request in a worker thread: by the application, or by a refusal that it never sees."""
+"""The two tasks of a worker thread: run the application, or send the refusal of a request that it never sees."""
 
 import logging
 from http.client import responses
@@ -13,13 +13,13 @@ from docshare.server.http.verdicts import Refusal
 
 LOGGER = logging.getLogger("docshare.listener")
 OVERLOAD_DELAY_SECONDS = 0.5
-"""The delay of a 429 or 503 response, which limits a client to two rejected requests per second and connection. Without
+"""The delay of a 429 or 503 response. It limits a client to two rejected requests per second and connection; without
 it, twelve clients that retried in a loop used most of a core."""
 _OVERLOAD_STATUSES = ("429", "503")
 
 
 class _ServerHeadersMixin:
-    """Adds the headers of the whole server to every response, including errors of waitress."""
+    """Adds the ``headers`` of ``make_server`` to every response, including errors of waitress."""
 
     channel: Any
     response_headers: list[tuple[str, str]]
@@ -110,12 +110,12 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
             self.channel.write_soon(b"")
 
 
-def _send_refusal(task: Task, refuse: Refusal) -> None:
+def _send_refusal(task: Task, refusal: Refusal) -> None:
     # The path is not logged: it can contain link ids.
-    request_id = next((value for name, value in refuse.headers if name == "X-Request-Id"), None)
-    facts = {"method": task.request.command or None, "status": refuse.status, "request": request_id}
+    request_id = next((value for name, value in refusal.headers if name == "X-Request-Id"), None)
+    facts = {"method": task.request.command or None, "status": refusal.status, "request": request_id}
     LOGGER.info("refused", extra=facts)
-    task.status = f"{refuse.status} {responses.get(refuse.status, 'Refused')}"
-    task.response_headers.extend(refuse.headers)
-    task.content_length = len(refuse.body)
-    task.write(b"" if task.request.command == "HEAD" else refuse.body)
+    task.status = f"{refusal.status} {responses.get(refusal.status, 'Refused')}"
+    task.response_headers.extend(refusal.headers)
+    task.content_length = len(refusal.body)
+    task.write(b"" if task.request.command == "HEAD" else refusal.body)

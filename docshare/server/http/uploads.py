@@ -1,7 +1,7 @@
-"""The form of an upload, the same for every server.
+"""Return the form of an upload, on every WSGI server.
 
-The bundled listener has parsed the body before the application runs. Behind any other WSGI server the body is read
-here, by the same parser, with the same single copy: directly to a partial file of the store.
+The bundled listener parses the form before the application runs. On any other server the body is parsed here, by the
+same parser, which also writes each file once: directly to a partial file of the store.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,16 +23,15 @@ from docshare.server.http.multipart import (
 from docshare.server.store.blobs import PartialFile
 
 _BLOCK_BYTES = 256 * 1024
-# Ten fields of 64 kB with headers of 8 kB, and the boundaries.
 FORM_OVERHEAD = 768 * 1024
-"""Bytes that a form may add to its file."""
+"""Bytes that a form may add to its file: ten parts with fields of 64 kB and headers of 8 kB, and the boundaries."""
 
 
-class IntakeRequest(Request):
-    """A request whose uploaded files are deleted with it, except those that were kept."""
+class UploadRequest(Request):
+    """A request that deletes its uploaded files when it is closed, except those that the store has kept."""
 
     def close(self) -> None:
-        """Delete the files. Flask calls this when the request has been answered or has failed."""
+        """Delete the files. Flask calls this after the request was answered or has failed."""
         super().close()
         form: ReceivedForm | None = self.environ.get(FORM_KEY)
         if form is not None:
@@ -51,15 +50,15 @@ def read_form(request: Request, max_file: int | None = None) -> ReceivedForm:
         request.environ[FORM_KEY] = _parse_form(request, max_file)
     form: ReceivedForm = request.environ[FORM_KEY]
     if max_file is not None and any(file.part.size > max_file for file in form.files.values()):
-        raise _too_large(max_file)
+        raise _build_size_problem(max_file)
     return form
 
 
 def _parse_form(request: Request, max_file: int | None) -> ReceivedForm:
-    parts: Callable[[], PartialFile] = current_app.extensions["docshare"].blobs.create_partial
+    create_partial: Callable[[], PartialFile] = current_app.extensions["docshare"].blobs.create_partial
     try:
         with ExitStack() as undo:
-            parser = FormParser(parse_boundary(request.content_type or ""), parts, max_file)
+            parser = FormParser(parse_boundary(request.content_type or ""), create_partial, max_file)
             undo.callback(parser.discard)
             for block in _read_blocks(request, max_file):
                 parser.feed(block)
@@ -71,13 +70,14 @@ def _parse_form(request: Request, max_file: int | None) -> ReceivedForm:
     except ClientDisconnected:
         raise Problem("bad_request", "The body ended early.") from None
     except FileTooLargeError:
-        raise _too_large(max_file) from None
+        raise _build_size_problem(max_file) from None
     except OSError as error:
         raise Problem("unavailable", "The server cannot store the body now.") from error
 
 
 def _read_blocks(request: Request, max_file: int | None) -> Iterator[bytes]:
-    """Yield the body and count its bytes, so that neither a wrong Content-Length nor chunks can exceed the limit."""
+    """Yield the body in blocks. Raises FileTooLargeError if it is too large for the file and the form, also if its
+    Content-Length is wrong or it comes in chunks."""
     room = None if max_file is None else max_file + FORM_OVERHEAD
     if room is not None and (request.content_length or 0) > room:
         raise FileTooLargeError
@@ -89,5 +89,5 @@ def _read_blocks(request: Request, max_file: int | None) -> Iterator[bytes]:
         yield block
 
 
-def _too_large(max_file: int | None) -> Problem:
+def _build_size_problem(max_file: int | None) -> Problem:
     return Problem("payload_too_large", f"The file is larger than {max_file} bytes.")

@@ -1,4 +1,4 @@
-"""The question of the listener before it reads a body, and the possible answers. Standard library only."""
+"""The verdicts on a request: the listener asks for one before it reads the body. Standard library only."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,7 +25,8 @@ class RequestHead:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Respond now, without the application and without reading the body. ``Content-Length`` and ``Date`` are added."""
+    """Reject the request: send this response without running the application or reading the body. The listener adds
+    ``Content-Length`` and ``Date``."""
 
     status: int
     headers: list[tuple[str, str]] = field(default_factory=list)
@@ -34,13 +35,13 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Read the body and pass the request to the application.
+    """Accept the request: read its body, then run the application.
 
     ``max_body``: largest body in bytes, including all parts and boundaries; ``stores_files``: a
     ``multipart/form-data`` body is parsed while it arrives and its files are written directly to the store;
-    ``max_file``: largest single file in bytes, None without limit; ``on_too_large``: the response beyond either limit
-    (default: the rendered 413); ``discards_body``: the body is counted and not stored, so the application only gets
-    its length.
+    ``max_file``: largest single file in bytes, None without limit; ``on_too_large``: the response if either limit is
+    exceeded (None: the listener renders a 413); ``discards_body``: the listener counts the bytes of the body and
+    discards them, so the application only gets its length.
     """
 
     max_body: int
@@ -52,5 +53,6 @@ class Acceptance:
 
 Verdict = Refusal | Acceptance
 Judge = Callable[[RequestHead], Verdict]
-RefusalBuilder = Callable[[int, str | None, str], Refusal]
-"""``(status, path or None if it could not be read, message) -> Refusal``: renders the listener's own errors."""
+"""Returns the verdict on a request."""
+ErrorRenderer = Callable[[int, str | None, str], Refusal]
+"""Renders an error of the listener itself. Parameters: status; path, None if it could not be read; message."""

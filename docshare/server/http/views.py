@@ -1,4 +1,4 @@
-"""Shared by all views: the runtime, and the origin of a request."""
+"""Functions for all views: the runtime, and the client, the proxy and the origin of a request."""
 
 import ipaddress
 import re
@@ -12,7 +12,7 @@ from docshare.server.outbound.location import parse_country_code
 from docshare.server.runtime import Runtime
 
 _EXTENSION_KEY = "docshare"
-_HEALTH_PATH = "/healthz"  # docshare doctor sends such headers there
+_HEALTH_PATH = "/healthz"  # docshare doctor sends X-Forwarded-For there
 _HOP_WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5}", re.ASCII)
 
 
@@ -27,15 +27,15 @@ def current_runtime() -> Runtime:
 
 
 def client_address() -> str:
-    """Return the reader's IP address; ``X-Forwarded-For`` is only used if it comes from a trusted proxy."""
+    """Return the IP address of the client. ``X-Forwarded-For`` is only used if it comes from a trusted proxy."""
     return resolve_client_address(current_runtime(), request.remote_addr or "", request.headers.get("X-Forwarded-For"))
 
 
 def report_untrusted_proxy() -> None:
-    """Warn of a proxy that is not trusted.
+    """Log a warning if the request comes from a proxy that is not trusted.
 
-    All readers behind it share one address and one budget of unknown links, and a single reader who uses that up
-    closes all links for all of them.
+    The server sees all readers behind such a proxy under one address. If one of them requests too many unknown links,
+    the rate limit rejects the requests of all of them.
     """
     if "X-Forwarded-For" not in request.headers or request.path == _HEALTH_PATH:
         return
@@ -52,7 +52,8 @@ def is_trusted_proxy(runtime: Runtime, peer: str) -> bool:
 
 
 def resolve_client_address(runtime: Runtime, peer: str, forwarded: str | None) -> str:
-    """Return the first address, from the right, that is not a trusted proxy."""
+    """Return the address of the client: the first one that is not a trusted proxy, starting with ``peer`` and then
+    from the last hop of ``forwarded`` backwards."""
     for hop in reversed((forwarded or "").split(",")):
         if not is_trusted_proxy(runtime, peer):
             break

@@ -1,6 +1,6 @@
 """The addresses that the server may connect to. Pure.
 
-This module has its own rule, because the standard library's ``is_global`` and ``is_private`` allow multicast,
+The module does not use ``is_global`` and ``is_private`` of the standard library, because these allow multicast,
 metadata services and tunnels to 127.0.0.1.
 """
 
@@ -26,10 +26,10 @@ def classify_address(address: Address) -> AddressClass:
     address that it contains."""
     if isinstance(address, ipaddress.IPv4Address):
         return _classify_ipv4(address)
-    carried = _embedded_ipv4(address)
-    if carried is not None:
-        # Whether such an address is routed, as a mapped one or by NAT64 of the local network, only the operator knows.
-        return AddressClass.NEVER if _classify_ipv4(carried) is AddressClass.NEVER else AddressClass.PRIVATE
+    embedded = _find_embedded_ipv4(address)
+    if embedded is not None:
+        # Only the operator knows whether the network routes such an address, for example by NAT64.
+        return AddressClass.NEVER if _classify_ipv4(embedded) is AddressClass.NEVER else AddressClass.PRIVATE
     if address in _NEVER_6:
         return AddressClass.NEVER
     if any(address in network for network in _PRIVATE_6):
@@ -57,7 +57,7 @@ def _classify_ipv4(address: ipaddress.IPv4Address) -> AddressClass:
     return AddressClass.PRIVATE if any(address in network for network in _PRIVATE_4) else AddressClass.PUBLIC
 
 
-def _embedded_ipv4(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+def _find_embedded_ipv4(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None

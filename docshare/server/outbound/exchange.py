@@ -54,40 +54,40 @@ class OutboundResponse:
         self._response = response
         self._watchdog = watchdog
 
-    def read_blocks(self, most: int) -> Iterator[bytes]:
+    def read_blocks(self, max_bytes: int) -> Iterator[bytes]:
         """Yield the body in blocks.
 
-        Raises TooLarge as soon as it is known to exceed ``most`` bytes, and OutboundError if it ends early.
+        Raises TooLarge as soon as it is known to exceed ``max_bytes`` bytes, and OutboundError if it ends early.
         """
-        if (self._response.length or 0) > most:
-            raise TooLarge(_describe_too_large(most))
+        if (self._response.length or 0) > max_bytes:
+            raise TooLarge(_describe_too_large(max_bytes))
         size = 0
         while block := self._read():
             size += len(block)
-            if size > most:
-                raise TooLarge(_describe_too_large(most))
+            if size > max_bytes:
+                raise TooLarge(_describe_too_large(max_bytes))
             yield block
-        if self._response.length:  # the rest that the headers announced is missing
+        if self._response.length:  # bytes that Content-Length announced are missing
             raise OutboundError("ended its answer early")
 
-    def read_head(self, most: int) -> bytes:
-        """Return the first ``most`` bytes of the body, or all if it is shorter."""
+    def read_head(self, max_bytes: int) -> bytes:
+        """Return the first ``max_bytes`` bytes of the body, or all if it is shorter."""
         found = bytearray()
-        while len(found) < most and (block := self._read()):
+        while len(found) < max_bytes and (block := self._read()):
             found += block
-        return bytes(found[:most])
+        return bytes(found[:max_bytes])
 
     def _read(self) -> bytes:
         with translate_errors(self._watchdog):
-            # Not read, which reads a chunk with a negative size until the connection ends.
+            # Not with read(): for a chunk with a negative size, it reads until the connection ends.
             return self._response.read1(_BLOCK_BYTES)
 
 
 class OutboundClient:
     """Sends the requests of the server to other hosts. Thread-safe.
 
-    A caller that waits for another host occupies a thread of the server, so it first takes a slot: of
-    ``transfer_slots`` for a download, of ``webhook_slots`` for testing a webhook or looking up the host of a new one.
+    A caller that waits for another host occupies a thread of the server, so it must hold a slot: one of
+    ``transfer_slots`` to download, one of ``webhook_slots`` to test a webhook or to look up the host of a new one.
 
     Parameters: ``ca_bundle`` contains certificates to trust in addition to those of the system; ``transfers`` is the
     maximum number of concurrent downloads, and of downloads that wait for a slot; ``resolve`` looks up a host name.
@@ -110,11 +110,11 @@ class OutboundClient:
         OutboundRedirect, OutboundTimeout and others.
         """
         watchdog = DeadlineWatchdog(deadline_s)
-        with ExitStack() as held:
-            held.callback(watchdog.release)
+        with ExitStack() as resources:
+            resources.callback(watchdog.release)
             with translate_errors(watchdog):
-                sock = held.enter_context(self._connect(request.target, permit, watchdog))
-                response = held.enter_context(_send_request(request, sock))
+                sock = resources.enter_context(self._connect(request.target, permit, watchdog))
+                response = resources.enter_context(_send_request(request, sock))
             if 300 <= response.status < 400:
                 raise OutboundRedirect(response.status)
             yield OutboundResponse(response, watchdog)
@@ -127,12 +127,12 @@ class OutboundClient:
         watchdog = DeadlineWatchdog(deadline_s)
         try:
             with translate_errors(watchdog):
-                self._resolve_vetted(target.host, permit, watchdog)
+                self._resolve_permitted(target.host, permit, watchdog)
         finally:
             watchdog.release()
 
     @cached_property
-    def _trust(self) -> ssl.SSLContext:
+    def _tls_context(self) -> ssl.SSLContext:
         context = ssl.create_default_context()
         # Some builds of Python accept the end of a connection without the closing message of TLS.
         context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)  # OpenSSL before 3 has no such option
@@ -142,12 +142,12 @@ class OutboundClient:
 
     def _connect(self, target: OutboundTarget, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> socket.socket:
         """Return a connection to the host, with TLS if the scheme requires it."""
-        sock = _connect_first(self._resolve_vetted(target.host, permit, watchdog), target.port, watchdog)
+        sock = _connect_first(self._resolve_permitted(target.host, permit, watchdog), target.port, watchdog)
         try:
             if target.scheme == "https":
                 # An end without the closing message of TLS is an error, because a body without a length may
                 # have been truncated.
-                sock = self._trust.wrap_socket(
+                sock = self._tls_context.wrap_socket(
                     sock, server_hostname=target.host, do_handshake_on_connect=False, suppress_ragged_eofs=False
                 )
             # Not earlier: if a socket is shut down during the TLS handshake, Python leaves it open.
@@ -159,7 +159,7 @@ class OutboundClient:
             raise
         return sock
 
-    def _resolve_vetted(self, host: str, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> Sequence[Address]:
+    def _resolve_permitted(self, host: str, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> Sequence[Address]:
         """Resolve ``host`` once and return all its addresses.
 
         Raises AddressForbidden if any of them is not permitted: only an attacker mixes them with permitted ones.
@@ -175,7 +175,9 @@ class OutboundClient:
 def system_resolve(host: str) -> list[Address]:
     """Return the addresses of ``host`` from the system's resolver, without duplicates, in its order."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in found))
+    return list(
+        dict.fromkeys(ipaddress.ip_address(str(socket_address[0]).partition("%")[0]) for *_, socket_address in found)
+    )
 
 
 def _call_with_timeout(seconds: float, look_up: Callable[[], Sequence[Address]]) -> Sequence[Address]:
@@ -203,7 +205,7 @@ def _connect_first(addresses: Sequence[Address], port: int, watchdog: DeadlineWa
     failure: OSError = OSError("no address")
     for address in addresses:
         left = watchdog.remaining_s()
-        if not left:  # a name can have thousands of addresses
+        if not left:  # the deadline has passed; a name can have thousands of addresses
             break
         sock = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
         try:
@@ -220,7 +222,7 @@ def _connect_first(addresses: Sequence[Address], port: int, watchdog: DeadlineWa
 
 @contextmanager
 def _send_request(request: OutboundRequest, sock: socket.socket) -> Iterator[HTTPResponse]:
-    """Send ``request`` over ``sock`` and return the response."""
+    """Send ``request`` over ``sock`` and yield the response."""
     target = request.target
     connection = HTTPConnection(target.host, target.port)
     connection.sock = sock
@@ -239,5 +241,5 @@ def _send_request(request: OutboundRequest, sock: socket.socket) -> Iterator[HTT
             response.close()
 
 
-def _describe_too_large(most: int) -> str:
-    return f"sends more than {most} bytes"
+def _describe_too_large(max_bytes: int) -> str:
+    return f"sends more than {max_bytes} bytes"

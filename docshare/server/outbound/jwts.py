@@ -50,7 +50,7 @@ class TrustedIssuer:
 
 @dataclass(frozen=True)
 class _CachedKeys:
-    """The ``keys`` and when they were fetched, ms; ``tried_at``: the last attempt to fetch them."""
+    """The ``keys`` of an issuer. Times are ms; ``tried_at`` is the last attempt to fetch them, successful or not."""
 
     keys: "KeySet | None"
     fetched_at: int
@@ -66,7 +66,7 @@ class TokenVerifier:
         self._cache: dict[str, _CachedKeys] = {}
         self._fetch_lock = threading.Lock()
 
-    def verify(self, token: str, authority: TrustedIssuer) -> dict[str, Any]:
+    def verify(self, token: str, issuer: TrustedIssuer) -> dict[str, Any]:
         """Return the claims of ``token`` after checking its signature, issuer, audience and times.
 
         Raises UntrustedToken, and KeysUnreachable if its key is unknown and cannot be fetched.
@@ -76,17 +76,17 @@ class TokenVerifier:
 
         kid = _parse_key_id(token)
         try:
-            read = jwt.decode(token, self._require_keys(authority.jwks_url, kid), algorithms=list(ALGORITHMS))
+            decoded = jwt.decode(token, self._require_keys(issuer.jwks_url, kid), algorithms=list(ALGORITHMS))
             jwt.JWTClaimsRegistry(
                 now=self._clock() // SECOND,
                 leeway=LEEWAY_S,
-                iss={"essential": True, "value": authority.issuer},
-                aud={"essential": True, "value": authority.audience},
+                iss={"essential": True, "value": issuer.issuer},
+                aud={"essential": True, "value": issuer.audience},
                 exp={"essential": True},
-            ).validate(read.claims)
+            ).validate(decoded.claims)
         except (JoseError, ValueError, TypeError, RecursionError, OverflowError) as error:
             raise UntrustedToken(str(error) or type(error).__name__) from error
-        return read.claims
+        return decoded.claims
 
     def count_published_keys(self, url: str) -> int:
         """Fetch the keys at ``url`` now; return how many can be used. Raises KeysUnreachable with the reason."""
@@ -132,10 +132,10 @@ class TokenVerifier:
     def _download_keys(self, url: str) -> "KeySet":
         """Fetch and parse the keys. Raises OutboundError, and ValueError for a response without keys."""
         request = OutboundRequest(parse_target(url), headers={"Accept": "application/json"})
-        with self._outbound.exchange(request, is_operator_allowed, deadline_s=_DEADLINE_S) as answer:
-            if answer.status != 200:
-                raise OutboundError(f"answered with status {answer.status}")
-            body = b"".join(answer.read_blocks(_MAX_KEYS_BYTES))
+        with self._outbound.exchange(request, is_operator_allowed, deadline_s=_DEADLINE_S) as response:
+            if response.status != 200:
+                raise OutboundError(f"answered with status {response.status}")
+            body = b"".join(response.read_blocks(_MAX_KEYS_BYTES))
         return _parse_key_set(json.loads(body))
 
 
@@ -169,12 +169,13 @@ def _is_strong_modulus(modulus: object) -> bool:
 
 
 def _has_key(keys: "KeySet", kid: str | None) -> bool:
-    """Return whether the key ``kid`` is among ``keys``; a token without a key id matches if there is only one key."""
+    """Return whether ``keys`` contain the key ``kid``. A token without a key id matches if there is only one key."""
     return len(keys.keys) == 1 if kid is None else any(key.kid == kid for key in keys.keys)
 
 
 def _parse_key_id(token: str) -> str | None:
-    """Return the id of the key that signed ``token``. Raises UntrustedToken if it is not a token."""
+    """Return the id of the key that signed ``token``, None if it names no key. Raises UntrustedToken if it is not a
+    JSON Web Token."""
     from joserfc.util import urlsafe_b64decode
 
     head, *rest = token.split(".")

@@ -1,7 +1,7 @@
 """Send mails through the operator's mail server (settings DOCSHARE_SMTP_URL and DOCSHARE_CA_BUNDLE).
 
-The operator sets the address, so it may be private. One deadline covers the whole exchange, since the timeout of a
-socket starts again with every byte.
+The operator sets the address of the mail server, so it may be private. One deadline covers the whole exchange, because
+the timeout of a socket starts again with every byte.
 """
 
 import smtplib
@@ -40,7 +40,8 @@ class MailServer:
 
     @property
     def requires_tls(self) -> bool:
-        """Return whether the connection must be encrypted before the login: a password is never sent in clear."""
+        """Return whether the connection must be encrypted before the login, so that no password crosses a network in
+        clear text."""
         return self.user is not None and self.host not in _LOCAL_HOSTS
 
 
@@ -57,8 +58,8 @@ def parse_mail_url(url: str) -> MailServer:
 
 
 class Mailer:
-    """Sends mails one at a time. ``url`` is None without a mail server; ``ca_bundle`` contains more trusted
-    certificates."""
+    """Sends mails one at a time. Parameters: ``url`` of the mail server, None if there is none; ``ca_bundle`` contains
+    certificates to trust in addition to those of the system."""
 
     def __init__(self, url: str | None, ca_bundle: Path | None = None, deadline_s: float = DEADLINE_S) -> None:
         self._server = parse_mail_url(url) if url else None

@@ -1,9 +1,8 @@
 """The Redis server (or Valkey) where instances of one deployment keep short-lived state together.
 
-Nothing permanent is stored there, and the server also works without it: a request sends at most one message to Redis
-and waits at most ``_TIMEOUT_S`` for the response. After a failure, requests do not retry: one thread tries to reconnect
-about once a second, and each instance uses only its own state until then. Only instances with ``redis_url`` import this
-module.
+Nothing permanent is stored there, and the server continues without it. A request sends at most one message to Redis and
+waits at most ``_TIMEOUT_S`` for the response. After a failure, each instance uses only its own state until one thread,
+which tries about once a second, has reconnected. Only instances with ``redis_url`` import this module.
 
 **Where instances keep short-lived state:**
 
@@ -12,7 +11,7 @@ module.
 - In the database: everything that must be correct and not only fast. Locks (``lock_key``, ``try_lock``), claims of
   deliveries and mails, sign-in links, codes of apps, denied attempts (counted in memory, added up in a row every five
   seconds), and who is reading now, which reports compute from the page views.
-- In each process: facts about its own host, which it can determine again. Its sockets, threads and processors
+- In each process: state of its own host, which a new process can determine again. Its sockets, threads and processors
   (``connection_limits``, slots, the budget, failures and cache of the PDF engine), its proxies, the heartbeat of its
   jobs, the public keys of token issuers.
 - Nowhere: tokens of page views, tickets of gates and sessions of browsers are verified by secrets of the database.
@@ -38,12 +37,12 @@ _PAUSE_S = 1.0  # between two attempts to connect
 _START_S = 5.0  # maximum time that the start of the server waits for the first attempt; DNS may take that long
 _CLOSE_S = 1.0
 _LOG_INTERVAL_S = 10.0
-# One for each possible thread: the pool does not serve waiting threads in order, so no thread should have to wait.
+# At least one for each thread: the pool does not serve waiting threads in order, so no thread should have to wait.
 _MAX_CONNECTIONS = 512
 _READY_CONNECTIONS = 8  # opened in advance
 _PREFIX = "docshare"
 _KEY_BYTES = 16
-# This script fails whenever a real use would fail: on a read-only replica, with full memory, without permission.
+# This script fails whenever counting would fail: on a read-only replica, with full memory, without permission.
 _TRIAL = "return redis.call('set', KEYS[1], '1', 'px', '1000')"
 _T = TypeVar("_T")
 
@@ -77,7 +76,7 @@ class SharedMemory:
         self._logged_at = -_LOG_INTERVAL_S
         self._failure_is_logged = False
         self.failure = ""
-        """Why the last attempt to connect or to use it failed."""
+        """Why the last attempt to connect to Redis or to use it failed."""
 
     @property
     def is_connected(self) -> bool:

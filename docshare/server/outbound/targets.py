@@ -1,4 +1,4 @@
-"""Parse a URL, in the one way that the check and the connection share."""
+"""Parse a URL, once for both the check and the connection."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit

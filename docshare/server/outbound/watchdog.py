@@ -1,4 +1,4 @@
-"""One deadline for a whole exchange, because the timeout of a socket starts again with every received byte."""
+"""Enforce one deadline for a whole exchange; the timeout of a socket starts again with every received byte."""
 
 import contextlib
 import socket
@@ -7,11 +7,11 @@ import time
 
 
 class DeadlineWatchdog:
-    """Shuts down the watched socket after ``seconds``, so that a thread that reads from it or writes to it wakes up."""
+    """Shuts down the watched socket after ``seconds``, which wakes up a thread that reads from it or writes to it."""
 
     def __init__(self, seconds: float) -> None:
         self.has_expired = False
-        self._ends = time.monotonic() + seconds
+        self._deadline = time.monotonic() + seconds
         self._lock = threading.Lock()
         self._watched: socket.socket | None = None
         self._timer = threading.Timer(seconds, self._expire)
@@ -21,7 +21,7 @@ class DeadlineWatchdog:
 
     def remaining_s(self) -> float:
         """Return the seconds until the deadline; never negative."""
-        return max(0.0, self._ends - time.monotonic())
+        return max(0.0, self._deadline - time.monotonic())
 
     def watch(self, sock: socket.socket) -> None:
         """Watch ``sock`` instead of the previous socket."""

@@ -13,11 +13,12 @@
    (salted address and browser) count in 10 minutes, and at most 36 of one address with all its browsers. Long sessions
    are only limited by how many sessions an address may start: 300 in 10 minutes (``services/readership/viewing.py``).
 
-The view is counted once, with the first beacon for which all three hold, and stays counted: totals never decrease. A
-short session above the limit is checked again with each of its beacons, so it is counted as soon as it is 5 seconds
-long or the limit allows it. A counted session that becomes 5 seconds long is no longer short and no longer counts
-against the limit. A session that is not counted is in no total, and not among the current readers. The row of the feed,
-the event and the sums of the file are written at the end of a session, from its class at that time.
+The view is counted once, with the first beacon for which all three hold, and stays counted: totals decrease only if a
+reader declines while reading (*Classes*). A short session above the limit is checked again with each of its beacons, so
+it is counted as soon as it is 5 seconds long or the limit allows it. A counted session that becomes 5 seconds long is
+no longer short and no longer counts against the limit. A session that is not counted is in no total, and not among the
+current readers. The row of the feed, the event and the sums of the file are written at the end of a session, from its
+class at that time.
 
 **Classes.** Every session has a class and a reason for it. Only ``human`` is counted; the others are stored and shown
 beside the totals. ``tool`` and ``preview`` identify themselves in the user agent and never change. ``prefetch`` was

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
-from peewee import DatabaseError, DatabaseProxy, OperationalError, SqliteDatabase
+from peewee import DatabaseError, DatabaseProxy, OperationalError, Query, SqliteDatabase
 
 from docshare.server.logs import LOGGER
 from docshare.server.store.dialect import Statement, spell_sqlite
@@ -68,6 +68,8 @@ class _Sqlite(SqliteDatabase):
 Protected = int | str | Callable[[], int | None] | None
 Look = Callable[[], bool]
 """Return whether the rows of a write are in the database."""
+AnyStatement = str | Statement | Query
+"""A statement as text, or a query of peewee's query builder."""
 _MAX_CACHED_ROWS = 1024  # rows; a few hundred bytes each
 _NOT_CACHED = object()
 
@@ -160,14 +162,19 @@ class Store:
         with self.engine.atomic("DEFERRED"):
             yield
 
-    def fetch_all(self, sql: str | Statement, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of one statement as tuples, without the models: for hot paths."""
-        found: list[tuple[Any, ...]] = self.engine.execute_sql(spell_sqlite(sql), tuple(params)).fetchall()
+    def _run(self, statement: AnyStatement, params: Sequence[Any]) -> Any:
+        if isinstance(statement, Query):
+            return self.engine.execute_sql(*self.engine.get_sql_context().parse(statement))
+        return self.engine.execute_sql(spell_sqlite(statement), tuple(params))
+
+    def fetch_all(self, statement: AnyStatement, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of one statement as tuples. ``params`` are those of a text; a query has its own."""
+        found: list[tuple[Any, ...]] = self._run(statement, params).fetchall()
         return found
 
-    def fetch_one(self, sql: str | Statement, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        """Return the first row of one statement, or None."""
-        found: tuple[Any, ...] | None = self.engine.execute_sql(spell_sqlite(sql), tuple(params)).fetchone()
+    def fetch_one(self, statement: AnyStatement, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        """Return the first row of one statement as a tuple, or None."""
+        found: tuple[Any, ...] | None = self._run(statement, params).fetchone()
         return found
 
     def fetch_cached(self, sql: str, params: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -193,9 +200,9 @@ class Store:
         while rows := cursor.fetchmany(block):
             yield from rows
 
-    def execute(self, sql: str | Statement, params: Sequence[Any] = ()) -> int:
+    def execute(self, statement: AnyStatement, params: Sequence[Any] = ()) -> int:
         """Run one statement inside ``write()``; return the number of changed rows."""
-        return int(self.engine.execute_sql(spell_sqlite(sql), tuple(params)).rowcount)
+        return int(self._run(statement, params).rowcount)
 
     def insert_rows(self, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
         """Insert many ``rows``, which have all ``columns`` of ``table``; inside ``write()``."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from peewee import DatabaseError, InterfaceError, OperationalError
+from peewee import DatabaseError, InterfaceError, OperationalError, Query
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import PoolTimeout
 
@@ -27,7 +27,15 @@ from docshare.server.store.connection_pools import (
     Pool,
     make_options,
 )
-from docshare.server.store.database import SERVING_LOCK, CommitUnknownError, Look, Protected, Store, database
+from docshare.server.store.database import (
+    SERVING_LOCK,
+    AnyStatement,
+    CommitUnknownError,
+    Look,
+    Protected,
+    Store,
+    database,
+)
 from docshare.server.store.dialect import Statement, spell_postgresql, spell_postgresql_step
 from docshare.server.store.key_locks import KeyLocks
 from docshare.server.store.pooled_database import PooledDatabase, unwrap
@@ -233,17 +241,11 @@ class PostgresqlStore(Store):
         with self._transaction("REPEATABLE READ"):
             yield
 
-    def _run(self, statement: str | Statement, params: Sequence[Any]) -> Any:
+    def _run(self, statement: AnyStatement, params: Sequence[Any]) -> Any:
+        if isinstance(statement, Query):
+            return self.engine.execute_sql(*self.engine.get_sql_context().parse(statement))
         spelled = spell_postgresql(statement)
         return self.engine.execute_sql(spelled.text, spelled.arrange(params))
-
-    def fetch_all(self, sql: str | Statement, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = self._run(sql, params).fetchall()
-        return found
-
-    def fetch_one(self, sql: str | Statement, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        found: tuple[Any, ...] | None = self._run(sql, params).fetchone()
-        return found
 
     def fetch_cached(self, sql: str | Statement, params: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the result of ``fetch_one``. Nothing is cached: another process may have changed it."""
@@ -264,9 +266,6 @@ class PostgresqlStore(Store):
             return
         with self._pool.borrow() as connection, connection.transaction():
             yield connection
-
-    def execute(self, sql: str | Statement, params: Sequence[Any] = ()) -> int:
-        return int(self._run(sql, params).rowcount)
 
     def insert_rows(self, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
         names = SQL(", ").join(map(Identifier, columns))

@@ -68,7 +68,7 @@ class Dispatcher:
                 self._release_claims()
                 if not self._stopping.is_set():
                     self._submit_claimed()
-            except Exception as error:  # noqa: BLE001 - such as a full disk; the next turn records the results
+            except Exception as error:  # noqa: BLE001 - such as a full disk; the next turn tries again
                 faults.log_error(error, "deliveries have stalled")
                 self._has_ended.wait(_POLL_SECONDS)
             if self._stopping.is_set() and self._in_flight == 0:
@@ -83,11 +83,11 @@ class Dispatcher:
             self._release_at = time.monotonic() + (_RELEASE_SECONDS if self._rt.db.is_shared else math.inf)
 
     def _record_results(self) -> None:
-        if sent := list(self._results):
-            dispatch.record_attempts(self._rt, sent)
-            for _ in sent:
+        if results := list(self._results):
+            dispatch.record_attempts(self._rt, results)
+            for _ in results:  # only now, so that a failure loses none
                 self._results.popleft()
-            self._in_flight -= len(sent)
+            self._in_flight -= len(results)
 
     def _submit_claimed(self) -> None:
         free = self._max_senders - self._in_flight - len(self._claimed)

@@ -37,7 +37,7 @@ class Job:
     is_local: bool = False
 
 
-# Also runs as the last step of a stop, because the counts since its last run are only in memory.
+# A stopping server also runs this job, because the counts since its last run are only in memory.
 RECORD_DENIALS = Job("record denied views", 5, denials.flush_counts, is_local=True)
 JOBS: tuple[Job, ...] = (
     Job("end reading sessions", 2, viewing.end_due_sessions),
@@ -76,7 +76,7 @@ MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, send_mails),)
 
 
 class Worker:
-    """Runs ``jobs`` in a separate thread until stopped; a job that fails is logged and retried at its next turn."""
+    """Runs ``jobs`` in a separate thread until ``stop``. A failed job is logged and runs again after its interval."""
 
     def __init__(self, rt: Runtime, jobs: Sequence[Job] = JOBS, name: str = "jobs") -> None:
         self._rt = rt
@@ -114,8 +114,8 @@ def run_job(rt: Runtime, job: Job) -> None:
         if job.is_local:
             done = job.run(rt)
         else:
-            with rt.db.try_lock(("job", job.name)) as is_mine:
-                done = job.run(rt) if is_mine else 0
+            with rt.db.try_lock(("job", job.name)) as has_lock:
+                done = job.run(rt) if has_lock else 0
     except Exception as error:  # noqa: BLE001 - a failed job must not stop the others
         faults.log_error(error, "job failed", job=job.name)
         return

@@ -10,14 +10,10 @@ from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.rows import count_rows, update_file_row
 from tests.support.people.cast import World
 
+pytestmark = pytest.mark.file_document(name="Report.pdf")
+
 HOUR = 3_600_000
 LINK = "http://127.0.0.1:8787"
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Upload a three-page document of Pia and return the response."""
-    return world.pia.upload(simple_pdf(pages=3), "Report.pdf")
 
 
 def get_metadata(world: World, name: str) -> Any:

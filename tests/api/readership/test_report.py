@@ -13,6 +13,8 @@ from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import Person, World
 from tests.support.people.reader import FakeReader, end_all_sessions
 
+pytestmark = pytest.mark.file_document(simple_pdf(pages=4), "Q3.pdf")
+
 TABLET = (
     "Mozilla/5.0 (iPad; CPU OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Safari/604.1"
 )
@@ -27,12 +29,6 @@ FREE_NUMBERS = [
 ]  # fmt: skip
 BASIC_NUMBERS = [*FREE_NUMBERS, "medianTimeMs", "totalTurns", "completionRate", "backTurnShare"]
 PRO_NUMBERS = [*BASIC_NUMBERS, "activeReaders", "newSessions", "returningSessions", "invitedNotViewed"]
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Upload a four-page document of Pia."""
-    return world.pia.upload(simple_pdf(pages=4), "Q3.pdf")
 
 
 def get_report(owner: Person, made: dict[str, Any]) -> dict[str, Any]:

@@ -15,12 +15,6 @@ DAY = 86_400_000
 
 
 @pytest.fixture
-def file(world: World) -> ConfiguredFile:
-    """Upload a three-page file, whose owner is removed by ``manager``."""
-    return ConfiguredFile(world, world.pia)
-
-
-@pytest.fixture
 def manager(world: World, file: ConfiguredFile) -> Person:
     """Remove the owner of the file and return a person with its manage token."""
     return remove_owner(world, file)

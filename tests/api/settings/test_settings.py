@@ -20,12 +20,6 @@ MB = 1024 * 1024
 LARGE = 100 * MB + 1
 
 
-@pytest.fixture
-def file(world: World) -> ConfiguredFile:
-    """Upload a three-page file of Pia, who is on Pro."""
-    return ConfiguredFile(world, world.pia)
-
-
 def assert_refused(file: ConfiguredFile, body: Any, status: int, code: str) -> str:
     """Assert that ``body`` is rejected and changes neither row nor bytes; return the detail."""
     before = file.read_row_and_bytes()

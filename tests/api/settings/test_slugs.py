@@ -10,11 +10,6 @@ from tests.support.people.cast import World
 from tests.support.people.settings import ConfiguredFile
 
 
-@pytest.fixture
-def file(world: World) -> ConfiguredFile:
-    return ConfiguredFile(world, world.pia)
-
-
 def assert_slug_taken(file: ConfiguredFile, slug: str) -> None:
     """Assert that ``slug`` is rejected as taken and that nothing changes."""
     before = file.read_row_and_bytes()

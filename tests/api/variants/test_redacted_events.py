@@ -9,9 +9,15 @@ import stripe
 from docshare.contract.webhooks import KINDS
 from tests.support.engines.database import ON_POSTGRESQL, dump_database, sqlite_only
 from tests.support.outside.due_deliveries import deliver_due
-from tests.support.outside.import_source import http_response
 from tests.support.outside.queued_deliveries import delivery_bodies, list_activity
-from tests.support.outside.receivers import LOOPBACK_NETWORKS, OK, CreatedWebhook, FakeReceiver, add_webhook
+from tests.support.outside.receivers import (
+    LOOPBACK_NETWORKS,
+    OK,
+    SERVER_ERROR,
+    CreatedWebhook,
+    FakeReceiver,
+    add_webhook,
+)
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader, end_all_sessions
 
@@ -19,7 +25,6 @@ pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
 
 
 CANARY = "Bea-Canary-51ce"
-SERVER_ERROR = http_response(b"", "500 Internal Server Error")
 
 
 @pytest.fixture

@@ -237,15 +237,16 @@ def test_events_of_a_deleted_variant_are_detached_in_batches(
         )
     left: list[Any] = []
     changed: list[int] = []
-    run = world.rt.db.execute
+    run = world.rt.db.engine.execute_sql
 
-    def execute(sql: str, params: Any = ()) -> int:
-        if sql.startswith("DELETE FROM variants"):
-            left.append(world.rt.db.fetch_one("SELECT COUNT(*) FROM activity_rows WHERE variant_id IS NOT NULL"))
-        changed.append(run(sql, params))
-        return changed[-1]
+    def execute_sql(sql: str, params: Any = None) -> Any:
+        if sql.startswith('DELETE FROM "variants"'):
+            left.append(run("SELECT COUNT(*) FROM activity_rows WHERE variant_id IS NOT NULL").fetchone())
+        cursor = run(sql, params)
+        changed.append(cursor.rowcount)
+        return cursor
 
-    monkeypatch.setattr(world.rt.db, "execute", execute)
+    monkeypatch.setattr(world.rt.db.engine, "execute_sql", execute_sql)
     assert delete_variant(world, uploaded_file, variant).status_code == 204
     assert left == [(0,)]
     assert max(changed) == 5000

@@ -3,6 +3,7 @@
 from playwright.sync_api import Frame, expect
 
 from tests.browser.feedback.conftest import OpenReader
+from tests.support.browsers.browser import send_note
 from tests.support.outside.framing_page import find_frame, serve_framing_page
 from tests.support.people.feedback_document import FeedbackDocument
 from tests.support.polling import wait_until
@@ -22,13 +23,6 @@ def pick_first_page(frame: Frame) -> None:
     frame.get_by_role("group", name="Mark page 1").get_by_role("button", name="Pick").click()
 
 
-def write_note(frame: Frame) -> None:
-    frame.locator("#notes-open").click()
-    frame.get_by_label("Your note").fill("A thought")
-    frame.locator("#note-author").fill("Ada")
-    frame.get_by_role("button", name="Send").click()
-
-
 def test_a_frame_without_cookies_saves_no_feedback_and_offers_a_new_window(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
@@ -41,7 +35,7 @@ def test_a_frame_without_cookies_saves_no_feedback_and_offers_a_new_window(
         pick_first_page(frame)
         expect(frame.locator("#feedback-words")).to_have_text(f"The mark on page 1 is not saved. {NO_COOKIES_MESSAGE}")
         expect(frame.locator(".verdict[aria-pressed='true']")).to_have_count(0)
-        write_note(frame)
+        send_note(frame, "A thought")
         expect(frame.locator("#note-form [role=alert]")).to_have_text(f"Not saved. {NO_COOKIES_MESSAGE}")
         expect(frame.locator(".note")).to_have_count(0)
         expect(frame.get_by_label("Your note")).to_have_value("A thought")
@@ -55,7 +49,7 @@ def test_a_frame_without_cookies_saves_no_feedback_and_offers_a_new_window(
         assert alone.url == feedback_document.url
         wait_for_page_image(alone.main_frame)
         pick_first_page(alone.main_frame)
-        write_note(alone.main_frame)
+        send_note(alone.main_frame, "A thought")
         expect(alone.locator(".note p")).to_have_text("A thought")
     assert feedback_document.get_feedback("page-marks")["totals"]["pick"] == 1
     person.complaints = [text for text in person.complaints if "status of 403" not in text and "favicon" not in text]
@@ -70,7 +64,7 @@ def test_a_frame_with_cookies_can_save_and_delete_feedback(
         frame = find_frame(person.page)
         wait_for_page_image(frame)
         pick_first_page(frame)
-        write_note(frame)
+        send_note(frame, "A thought")
         expect(frame.locator(".note p")).to_have_text("A thought")
         frame.get_by_role("button", name="Delete note").click()
         expect(frame.locator(".note")).to_have_count(0)

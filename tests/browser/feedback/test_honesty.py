@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
 from tests.support.browsers.axe import find_violations
-from tests.support.browsers.browser import RequestGate, intercept_requests, visitor
+from tests.support.browsers.browser import RequestGate, intercept_requests, send_note, visitor
 from tests.support.people.feedback_document import FeedbackDocument
 
 WORDS = "A thought that took a while to write"
@@ -45,19 +45,12 @@ def reject_requests(page: Page, path: str, status: int, headers: dict[str, str],
     page.route(f"**/{path}", lambda route: route.fulfill(**answer))
 
 
-def write_note(page: Page) -> None:
-    page.locator("#notes-open").click()
-    page.get_by_label("Your note").fill(WORDS)
-    page.locator("#note-author").fill("Ada")
-    page.get_by_role("button", name="Send").click()
-
-
 @pytest.mark.parametrize(("status", "headers", "body", "expected"), REJECTIONS, ids=IDS)
 def test_a_rejected_note_remains_in_the_form(
     page: Page, feedback_document: FeedbackDocument, status: int, headers: dict[str, str], body: str, expected: str
 ) -> None:
     reject_requests(page, "notes", status, headers, body)
-    write_note(page)
+    send_note(page, WORDS)
     expect(page.locator("#note-form [role=alert]")).to_have_text(f"Not saved. {expected}")
     expect(page.get_by_label("Your note")).to_have_value(WORDS)
     expect(page.locator("#note-author")).to_have_value("Ada")
@@ -71,7 +64,7 @@ def test_a_rejected_note_remains_in_the_form(
 
 def test_an_offline_note_is_reported_and_can_be_retried(page: Page, feedback_document: FeedbackDocument) -> None:
     page.context.set_offline(True)
-    write_note(page)
+    send_note(page, WORDS)
     expect(page.locator("#note-form [role=alert]")).to_have_text("Not saved. You are offline.")
     page.context.set_offline(False)
     page.locator("#note-form").get_by_role("button", name="Try again").click()
@@ -82,7 +75,7 @@ def test_text_typed_during_a_request_is_preserved_and_a_note_is_sent_once(
     page: Page, feedback_document: FeedbackDocument
 ) -> None:
     gate = RequestGate(page, "**/notes")
-    write_note(page)
+    send_note(page, WORDS)
     expect(page.get_by_role("button", name="Saving…")).to_have_attribute("aria-disabled", "true")
     page.get_by_label("Your note").fill("The next thought")
     page.get_by_role("button", name="Saving…").press("Enter")
@@ -165,7 +158,7 @@ def test_clearing_a_page_without_a_mark_sends_no_request(page: Page) -> None:
 
 
 def test_a_note_that_cannot_be_deleted_remains_with_a_message(page: Page, feedback_document: FeedbackDocument) -> None:
-    write_note(page)
+    send_note(page, WORDS)
     page.locator(".note").wait_for()
     reject_requests(page, "notes/*", 500, {}, "")
     page.get_by_role("button", name="Delete note").click()
@@ -177,7 +170,7 @@ def test_a_note_that_cannot_be_deleted_remains_with_a_message(page: Page, feedba
 
 
 def test_a_note_that_no_longer_exists_counts_as_deleted(page: Page, feedback_document: FeedbackDocument) -> None:
-    write_note(page)
+    send_note(page, WORDS)
     page.locator(".note").wait_for()
     reject_requests(page, "notes/*", 404, {}, "There is no such note of yours.")
     page.get_by_role("button", name="Delete note").click()
@@ -203,7 +196,7 @@ def test_failed_loading_of_notes_does_not_prevent_writing_and_can_be_retried(
     with visitor(browser) as person:
         reject_requests(person.page, "feedback", 500, {}, "")
         page = person.open(feedback_document.url)
-        write_note(page)
+        send_note(page, WORDS)
         expect(page.locator(".note p")).to_have_text(WORDS)
         expect(page.locator("#notes-list")).to_contain_text("Earlier notes could not be loaded.")
         page.unroute("**/feedback")

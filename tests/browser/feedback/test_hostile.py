@@ -6,7 +6,7 @@ from typing import Any
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.feedback.conftest import OpenReader
-from tests.support.browsers.browser import Visitor
+from tests.support.browsers.browser import Visitor, send_note
 from tests.support.outside.payloads import XSS
 from tests.support.people.feedback_document import FeedbackDocument
 
@@ -139,10 +139,7 @@ def test_an_error_message_with_markup_is_displayed_as_text(
     refusal = {"status": 400, "content_type": "text/plain", "body": PAYLOADS[7]}
     person.page.route("**/notes", lambda route: route.fulfill(**refusal))
     page = person.open(feedback_document.url)
-    page.locator("#notes-open").click()
-    page.get_by_label("Your note").fill("A word")
-    page.locator("#note-author").fill("Ada")
-    page.get_by_role("button", name="Send").click()
+    send_note(page, "A word")
     expect(page.locator("#note-form [role=alert]")).to_have_text(f"Not saved. {PAYLOADS[7]}")
     assert is_unharmed(page)
     person.complaints = [words for words in person.complaints if "status of 400" not in words]

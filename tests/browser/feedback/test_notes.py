@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
-from tests.support.browsers.browser import wait_for_page
+from tests.support.browsers.browser import send_note, wait_for_page
 from tests.support.people.feedback_document import FeedbackDocument
 
 NOTES = """
@@ -162,10 +162,7 @@ def test_a_note_requires_text_and_an_author(
     feedback_document: FeedbackDocument, open_reader: OpenReader, words: str, author: str, message: str
 ) -> None:
     page = open_reader().open(feedback_document.url)
-    page.locator("#notes-open").click()
-    page.get_by_label("Your note").fill(words)
-    page.locator("#note-author").fill(author)
-    page.get_by_role("button", name="Send").click()
+    send_note(page, words, author)
     expect(page.locator("#note-form [role=alert]")).to_have_text(message)
     assert feedback_document.get_feedback("feedback")["notes"] == []
 

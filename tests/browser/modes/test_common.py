@@ -4,19 +4,8 @@ import pytest
 
 from tests.support.browsers.axe import find_violations
 from tests.support.browsers.browser import Visitor, wait_for_page
-from tests.support.browsers.paged_viewer import PAGED_MODES, PublishInMode, page_box, visible_pages, wait_for_rest
+from tests.support.browsers.paged_viewer import PublishInMode, page_box, visible_pages, wait_for_rest
 from tests.support.documents.pdfs import A4, LETTER, Sheet, lines_content, sheets_pdf, simple_pdf
-
-
-@pytest.fixture(scope="module", params=PAGED_MODES)
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def report(publish: PublishInMode, mode: str) -> str:
-    """Return the URL of a document of twelve portrait pages."""
-    return publish(simple_pdf(pages=12, size=A4), mode)
 
 
 @pytest.fixture(scope="module")

@@ -11,19 +11,8 @@ from tests.support.browsers.browser import (
     visitor,
     wait_for_page,
 )
-from tests.support.browsers.paged_viewer import PAGED_MODES, PublishInMode, page_box, wait_for_rest
-from tests.support.documents.pdfs import A4, Sheet, lines_content, sheets_pdf, simple_pdf
-
-
-@pytest.fixture(scope="module", params=PAGED_MODES)
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def report(publish: PublishInMode, mode: str) -> str:
-    """Return the URL of a document of twelve portrait pages."""
-    return publish(simple_pdf(pages=12, size=A4), mode)
+from tests.support.browsers.paged_viewer import PublishInMode, page_box, wait_for_rest
+from tests.support.documents.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
 
 
 def test_late_pages_cause_no_layout_shift(desktop_visitor: Visitor, report: str) -> None:

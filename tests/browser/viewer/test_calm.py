@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.browsers.browser import visitor, wait_for_page
+from tests.support.browsers.browser import send_note, visitor, wait_for_page
 from tests.support.people.feedback_document import FeedbackDocument
 from tests.support.servers.server_process import ServerProcess
 
@@ -34,10 +34,7 @@ def test_nothing_is_animated_with_reduced_motion(browser: Browser, full_document
         page.keyboard.press("ArrowRight")
         wait_for_page(page, 2)
         page.keyboard.press("1")
-        page.locator("#notes-open").click()
-        page.get_by_label("Your note").fill("A word")
-        page.locator("#note-author").fill("Ada")
-        page.get_by_role("button", name="Send").click()
+        send_note(page, "A word")
         page.locator(".note").wait_for()
         page.locator("#notes-close").click()
         page.keyboard.press("f")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, FloatRect, Page
 
 from tests.browser.conftest import ShareDocument
 from tests.support.browsers.browser import Visitor, visitor, wait_for_count, wait_for_page
@@ -81,14 +81,20 @@ def test_text_is_larger_than_the_smallest_font_size_of_readers(browser: Browser,
         assert box["height"] < 5
 
 
-def test_dragging_over_text_selects_it(desktop_visitor: Visitor, story: str) -> None:
-    page = desktop_visitor.open(story)
+def press_on_first_run(page: Page) -> FloatRect:
+    """Press the mouse button at the start of the first text run of page 1; return the box of the second run."""
     runs = page.locator(".page[data-page='1'] .page-text span")
     first, second = runs.nth(0).bounding_box(), runs.nth(1).bounding_box()
     assert first is not None
     assert second is not None
     page.mouse.move(first["x"] + 1, first["y"] + first["height"] / 2)
     page.mouse.down()
+    return second
+
+
+def test_dragging_over_text_selects_it(desktop_visitor: Visitor, story: str) -> None:
+    page = desktop_visitor.open(story)
+    second = press_on_first_run(page)
     page.mouse.move(second["x"] + second["width"] + 40, second["y"] + second["height"] / 2, steps=6)
     page.mouse.up()
     assert page.evaluate("getSelection().toString()").split() == WORDS[0].split()
@@ -97,12 +103,7 @@ def test_dragging_over_text_selects_it(desktop_visitor: Visitor, story: str) -> 
 def test_a_selection_is_stable_when_the_pointer_leaves_the_text(desktop_visitor: Visitor, share: ShareDocument) -> None:
     gaps = "first line" + "\n" * 9 + "second line" + "\n" * 9 + "third line"
     page = desktop_visitor.open(share(simple_pdf(pages=1, texts=[gaps]), "Gaps.pdf"))
-    runs = page.locator(".page[data-page='1'] .page-text span")
-    first, second = runs.nth(0).bounding_box(), runs.nth(1).bounding_box()
-    assert first is not None
-    assert second is not None
-    page.mouse.move(first["x"] + 1, first["y"] + first["height"] / 2)
-    page.mouse.down()
+    second = press_on_first_run(page)
     page.mouse.move(second["x"] + second["width"] / 2, second["y"] + second["height"] / 2, steps=8)
     page.mouse.move(second["x"] + 400, second["y"] + 80, steps=8)
     page.mouse.up()

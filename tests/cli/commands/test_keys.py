@@ -11,11 +11,6 @@ from tests.support.shell import Shell
 MakeShell = Callable[[Person], Shell]
 
 
-@pytest.fixture
-def pia(shell_for: MakeShell, world: World) -> Shell:
-    return shell_for(world.pia)
-
-
 def create_key(shell: Shell, *options: str) -> dict[str, Any]:
     done = shell("auth", "keys", "create", *options, "--json")
     assert done.code == 0, done.err

@@ -153,6 +153,13 @@ def test_the_default_server_is_the_local_one(bare_shell: Shell) -> None:
     done = bare_shell("files", "list")
     assert done.code == 4
     assert "no credential for http://127.0.0.1:8787" in done.err
+    assert "Start a server on this machine with docshare serve" in done.err
+
+
+def test_without_a_credential_for_a_named_server_the_hint_is_to_log_in(bare_shell: Shell) -> None:
+    done = bare_shell("files", "list", "--url", "https://docs.example.com")
+    assert done.code == 4
+    assert "hint: Set DOCSHARE_TOKEN, or run: docshare auth login\n" in done.err
 
 
 def test_settings_of_a_profile_are_applied(api: FakeApi, bare_shell: Shell) -> None:

@@ -68,6 +68,22 @@ def test_a_misspelled_command_suggests_the_right_one(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "detail"),
+    [
+        ("settings set @last --views abc", "'abc' is not an integer."),
+        ("serve --port abc", "'abc' is not an integer."),
+        ("webhooks listen --fail-rate abc", "'abc' is not a number."),
+        ("wait @last --page 0", "0 is not in the range x>=1."),
+    ],
+)
+def test_an_invalid_number_is_described_without_the_name_of_a_type(shell: Shell, line: str, detail: str) -> None:
+    done = shell(*line.split())
+    option = line.split()[-2]
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines()[0] == f"error: Invalid value for '{option}': {detail}"
+
+
+@pytest.mark.parametrize(
     ("word", "meant"),
     [("share", "upload"), ("list", "ls"), ("stats", "readership"), ("login", "auth login"), ("backup", "admin backup")],
 )

@@ -342,8 +342,8 @@ def _serve_before_instance(instances: list[PopulatedInstance]) -> Iterator[str]:
         lambda environ, start_response: _respond(instances[0], environ, start_response),
         bind_sockets("127.0.0.1", 0),
         judge=judge,
-        parts=lambda: instances[0].world.rt.blobs.create_partial(),
-        draw_error=lambda status, path, detail: build_error_refusal(instances[0].world.rt, status, path, detail),
+        create_partial=lambda: instances[0].world.rt.blobs.create_partial(),
+        render_error=lambda status, path, detail: build_error_refusal(instances[0].world.rt, status, path, detail),
     )
     with run_in_thread(server) as address:
         yield address

@@ -54,6 +54,7 @@ def test_a_command_has_help_for_itself_its_arguments_and_its_options(path: str, 
     assert "\nExamples:\n" in command.help
     for part in (*command.options, *command.arguments):
         assert re.fullmatch(r"\S.*[.?\]]", part.help), part
+        assert not re.match(r"(INT|FLOAT)\b", part.metavar), f"{part}: name the value, such as N"
 
 
 @pytest.mark.parametrize(("path", "command"), TREE.items(), ids=TREE)

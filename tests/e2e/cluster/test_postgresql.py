@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from tests.support.documents.pdfs import simple_pdf
-from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.engines.postgresql import drop_store, make_store, open_database
 from tests.support.polling import wait_until
 from tests.support.servers.server_process import make_env, run_docshare, start_server
 
@@ -18,10 +18,8 @@ from tests.support.servers.server_process import make_env, run_docshare, start_s
 @pytest.fixture
 def address() -> Iterator[str]:
     """Yield the address of an empty database."""
-    store = make_store("e2e")
-    yield str(store.engine.pool.conninfo)
-    store.close()
-    drop_store("e2e")
+    with open_database("e2e") as address:
+        yield address
 
 
 def test_a_server_stores_its_rows_in_postgresql(address: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import requests
 from docshare.server.store.postgresql import PostgresqlStore
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.cluster import Cluster, run_cluster
-from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.engines.postgresql import open_store
 from tests.support.engines.redis import run_redis
 from tests.support.outside.receivers import open_receiver
 from tests.support.people.reader import DESKTOP
@@ -25,10 +25,8 @@ _FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>'
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[PostgresqlStore]:
-    store = make_store("two instances")
-    yield store
-    store.close()
-    drop_store("two instances")
+    with open_store("two instances") as store:
+        yield store
 
 
 @pytest.fixture(scope="module")

@@ -9,17 +9,15 @@ import psycopg
 import pytest
 
 from tests.support.documents.pdfs import simple_pdf
-from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.engines.postgresql import open_database
 from tests.support.servers.server_process import make_env, run_docshare
 
 
 @pytest.fixture
 def address() -> Iterator[str]:
     """Yield the address of a database with empty tables."""
-    store = make_store("ephemeral")
-    yield str(store.engine.pool.conninfo)
-    store.close()
-    drop_store("ephemeral")
+    with open_database("ephemeral") as address:
+        yield address
 
 
 def test_an_ephemeral_server_uses_no_engine_of_the_environment(address: str, tmp_path: Path) -> None:

@@ -17,17 +17,15 @@ import pytest
 import requests
 
 from tests.support.documents.pdfs import simple_pdf
-from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.engines.postgresql import open_database
 from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server, start_server
 
 
 @pytest.fixture
 def address() -> Iterator[str]:
     """Yield the address of an empty database."""
-    store = make_store("workers")
-    yield str(store.engine.pool.conninfo)
-    store.close()
-    drop_store("workers")
+    with open_database("workers") as address:
+        yield address
 
 
 @contextmanager

@@ -17,17 +17,15 @@ from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.postgresql import PostgresqlStore
 from docshare.server.store.tables import instance as instance_rows
 from tests.support.documents.images import make_picture
-from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.engines.postgresql import make_store, open_database
 from tests.support.servers.instance_backup import Operator
 
 
 @pytest.fixture
 def address() -> Iterator[str]:
     """Yield the address of an empty database."""
-    store = make_store("move")
-    yield str(store.engine.pool.conninfo)
-    store.close()
-    drop_store("move")
+    with open_database("move") as address:
+        yield address
 
 
 @pytest.fixture

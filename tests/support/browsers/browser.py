@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, Request, Route
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Frame, Page, Playwright, Request, Route
 
 _CONFIGURED_CHROMIUM = os.environ.get("DOCSHARE_TEST_CHROMIUM")
 CHROMIUM = _CONFIGURED_CHROMIUM or "/usr/bin/chromium"
@@ -115,6 +115,14 @@ def wait_for_page(page: Page, number: int) -> None:
     page.wait_for_function(
         "number => document.querySelector('#page-number').value.split('-').includes(String(number))", arg=number
     )
+
+
+def send_note(page: Page | Frame, text: str, author: str = "Ada") -> None:
+    """Open the panel of notes, write a note and send it, without waiting for the response."""
+    page.locator("#notes-open").click()
+    page.get_by_label("Your note").fill(text)
+    page.locator("#note-author").fill(author)
+    page.get_by_role("button", name="Send").click()
 
 
 def read_to_page_three(person: Visitor, link: str) -> None:

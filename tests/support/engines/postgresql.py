@@ -133,6 +133,22 @@ def make_store(name: str) -> PostgresqlStore:
     return PostgresqlStore(_server.replace("/postgres", f"/{_stores[name]}"))
 
 
+@contextmanager
+def open_store(name: str) -> Iterator[PostgresqlStore]:
+    """Yield the store of the instance ``name``, which is deleted after the block."""
+    store = make_store(name)
+    yield store
+    store.close()
+    drop_store(name)
+
+
+@contextmanager
+def open_database(name: str) -> Iterator[str]:
+    """Yield the address of a database with the current schema and no rows, which is deleted after the block."""
+    with open_store(name) as store:
+        yield str(store.engine.pool.conninfo)
+
+
 def drop_store(name: str) -> None:
     """Delete the database of the instance ``name``, which no test will open again."""
     database = _stores.pop(name, None)

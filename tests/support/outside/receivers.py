@@ -29,6 +29,7 @@ LOOPBACK_NETWORKS = ("127.0.0.0/8",)
 """DOCSHARE_WEBHOOK_ALLOW of a server whose webhooks may call this machine."""
 
 OK = http_response(b"thanks")
+SERVER_ERROR = http_response(b"", "500 Internal Server Error")
 _DEADLINE_FACTOR = 0.04  # ten seconds become 0.4
 
 

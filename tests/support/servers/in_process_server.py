@@ -31,8 +31,8 @@ def serve_world(world: World) -> Iterator[str]:
         world.app,
         bind_sockets("127.0.0.1", 0),
         judge=make_judge(rt),
-        parts=rt.blobs.create_partial,
-        draw_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
+        create_partial=rt.blobs.create_partial,
+        render_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
     )
     with run_in_thread(server) as address:
         yield address

@@ -16,12 +16,6 @@ from tests.support.people.reader import DESKTOP, FakeReader, list_sessions, list
 
 
 @pytest.fixture
-def link(world: World) -> str:
-    """Return the short id of a document of three pages that Pia shares."""
-    return str(world.pia.upload()["shortId"])
-
-
-@pytest.fixture
 def frequent_thread_switches() -> Iterator[None]:
     """Make threads switch a thousand times more often than usual."""
     usual = sys.getswitchinterval()

@@ -15,11 +15,6 @@ PHONE = (
 )
 
 
-@pytest.fixture
-def link(world: World) -> str:
-    return str(world.pia.upload(simple_pdf(pages=3))["shortId"])
-
-
 def read_and_close(world: World, link: str, *, seconds: float = 10, **options: Any) -> FakeReader:
     reader = FakeReader(world, link, **options)
     assert reader.read_page(seconds) == 204

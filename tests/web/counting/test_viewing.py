@@ -12,12 +12,6 @@ from tests.support.people.reader import DESKTOP, FakeReader, list_sessions, list
 HEADLESS = DESKTOP.replace("Chrome/", "HeadlessChrome/")
 
 
-@pytest.fixture
-def link(world: World) -> str:
-    """Return the short id of a document of three pages that Pia shares."""
-    return str(world.pia.upload()["shortId"])
-
-
 def sign_in_as(reader: FakeReader, world: World, person: Person) -> None:
     url = sign_in.create_link(world.rt, person.email)
     assert reader.http.post(url.removeprefix(world.rt.config.base_url)).status_code == 303

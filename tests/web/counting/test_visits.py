@@ -14,12 +14,6 @@ GPC = {"Sec-GPC": "1"}
 FORM = [{"key": "mail", "label": "Email", "type": "email", "required": True}]
 
 
-@pytest.fixture
-def link(world: World) -> str:
-    """Return the short id of a document of three pages that Pia shares."""
-    return str(world.pia.upload()["shortId"])
-
-
 def ask(world: World, reader: FakeReader, *, headers: dict[str, str] | None = None, **fields: Any) -> dict[str, Any]:
     """Return the answer about the visit of ``reader``."""
     answer = post(reader, {"token": reader.token, **fields}, headers)

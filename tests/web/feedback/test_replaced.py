@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from werkzeug.test import TestResponse
 
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import update_file_row
@@ -18,10 +19,16 @@ from tests.support.people.feedback_client import (
 
 pytestmark = pytest.mark.file_settings(**ALL_FEEDBACK_SETTINGS, viewerSettings=CTA)
 
-
-@pytest.mark.parametrize(
+each_write_about_the_document = pytest.mark.parametrize(
     ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
 )
+
+
+def assert_outdated(answer: TestResponse) -> None:
+    assert (answer.status_code, answer.text) == (409, "The document has changed meanwhile; load the page again.")
+
+
+@each_write_about_the_document
 @pytest.mark.parametrize("change", [{"content_version": 2}, {"trashed_at": 1}])
 def test_feedback_on_a_document_replaced_or_deleted_meanwhile_is_409(
     world: World,
@@ -45,9 +52,7 @@ def test_feedback_on_a_document_replaced_or_deleted_meanwhile_is_409(
     assert count_feedback_rows(world) == {}
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
-)
+@each_write_about_the_document
 def test_feedback_on_an_older_version_is_409(
     world: World,
     uploaded_file: dict[str, Any],
@@ -64,8 +69,7 @@ def test_feedback_on_an_older_version_is_409(
     assert ann.send(method, path, body, If_Match=f'"{seen}"').status_code < 300
     update_file_row(world, uploaded_file["uuid"], content_version=2)
     before = dump_database(world)
-    refused = ann.send(method, path, body, If_Match=f'"{seen}"')
-    assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
+    assert_outdated(ann.send(method, path, body, If_Match=f'"{seen}"'))
     assert dump_database(world) == before
     assert ann.send(method, path, body, If_Match=f'"{ann.read_page_facts()["version"]}"').status_code < 300
 
@@ -80,9 +84,7 @@ RANGES = [
 
 @pytest.mark.parametrize("watermark", [False, True])
 @pytest.mark.parametrize(("before", "after"), RANGES)
-@pytest.mark.parametrize(
-    ("method", "path", "body"), [FEEDBACK_WRITES[0], FEEDBACK_WRITES[2], FEEDBACK_WRITES[3], FEEDBACK_WRITES[5]]
-)
+@each_write_about_the_document
 def test_feedback_on_an_older_page_range_is_409(
     world: World,
     uploaded_file: dict[str, Any],
@@ -98,8 +100,7 @@ def test_feedback_on_an_older_page_range_is_409(
     put_settings(world, uploaded_file, pageRange=before)
     seen = ann.read_page_facts()["version"]
     put_settings(world, uploaded_file, pageRange=after, watermark=watermark)
-    refused = ann.send(method, path, body, If_Match=f'"{seen}"')
-    assert (refused.status_code, refused.text) == (409, "The document has changed meanwhile; load the page again.")
+    assert_outdated(ann.send(method, path, body, If_Match=f'"{seen}"'))
     assert count_feedback_rows(world) == {}
     put_settings(world, uploaded_file, pageRange=before)
     assert ann.send(method, path, body, If_Match=f'"{seen}"').status_code < 300

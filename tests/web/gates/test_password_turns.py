@@ -175,7 +175,7 @@ def test_the_queue_of_a_network_is_limited(
     world: World, links: list[str], hasher: GatedHasher, monkeypatch: pytest.MonkeyPatch, door: Door
 ) -> None:
     """A network may wait with as many different passwords as half of the queue, and further ones are 503."""
-    monkeypatch.setattr(world.rt.password_turns._slots, "_waiting", 20)
+    monkeypatch.setattr(world.rt.password_turns._slots, "_max_waiting", 20)
     entries = [door.enter(links[0], f"guess {number}") for number in range(13)]
     wait_until(lambda: sum(entry.done() for entry in entries) == 2)
     assert [entry.result() for entry in entries if entry.done()] == [503, 503]

@@ -8,8 +8,7 @@ import pytest
 
 from docshare.server.web.readership import report_sessions
 from tests.support.browsers.markup import HtmlElement, parse_html
-from tests.support.engines.database import record_all
-from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.browser import count_statements, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader, end_all_sessions
 from tests.web.readership.test_ranges import DAY_S, read_file, read_pages
@@ -108,19 +107,13 @@ def test_only_the_owner_on_pro_sees_the_sessions(world: World, read_file: dict[s
 
 def test_the_page_takes_the_same_number_of_statements_for_any_number_of_sessions(world: World) -> None:
     made = world.pia.upload()
-    http = sign_in_browser(world, world.pia)
-
-    def count_statements() -> int:
-        with record_all(world.rt.db) as seen:
-            assert http.get(f"/readership/{made['uuid']}/sessions").status_code == 200
-        return len(seen)
-
+    http, address = sign_in_browser(world, world.pia), f"/readership/{made['uuid']}/sessions"
     read_pages(world, made["shortId"], {1: 9})
-    few = count_statements()
+    few = count_statements(world, http, address)
     for host in range(5):
         world.clock.advance(seconds=DAY_S)
         read_pages(world, made["shortId"], {1: 9, 2: 9}, host)
-    assert count_statements() == few
+    assert count_statements(world, http, address) == few
 
 
 def test_a_file_without_readers_has_an_empty_list(world: World) -> None:

@@ -9,8 +9,7 @@ from docshare.report import ReportInput, render_report
 from docshare.server.services.accounts import accounts
 from docshare.server.services.readership import report
 from tests.support.browsers.markup import HtmlElement, parse_html
-from tests.support.engines.database import record_all
-from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.browser import count_statements, sign_in_browser
 from tests.support.people import reports
 from tests.support.people.cast import Person, World
 from tests.support.people.reader import FakeReader, end_all_sessions
@@ -174,19 +173,13 @@ def test_a_range_with_very_many_sessions_is_limited(
 
 def test_a_range_takes_the_same_number_of_statements_for_any_number_of_sessions(world: World) -> None:
     made = world.pia.upload()
-    http = sign_in_browser(world, world.pia)
-
-    def count_statements() -> int:
-        with record_all(world.rt.db) as seen:
-            assert http.get(f"/readership/{made['uuid']}?range=30d").status_code == 200
-        return len(seen)
-
+    http, address = sign_in_browser(world, world.pia), f"/readership/{made['uuid']}?range=30d"
     read_pages(world, made["shortId"], {1: 9})
-    few = count_statements()
+    few = count_statements(world, http, address)
     for host in range(5):
         link = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": f"Ann {host}"}).get_json()
         read_pages(world, link["shortId"], {1: 9, 2: 9}, host)
-    assert count_statements() == few
+    assert count_statements(world, http, address) == few
 
 
 def test_the_sign_in_returns_to_the_range(world: World) -> None:

@@ -28,11 +28,7 @@ TEXTS = [
     "A second HARVEST, and a third harvest",
     "",
 ]
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    return world.pia.upload(simple_pdf(texts=TEXTS), "Story.pdf")
+pytestmark = pytest.mark.file_document(simple_pdf(texts=TEXTS), "Story.pdf")
 
 
 def search(http: FlaskClient, name: str, words: str, version: str = "1", **more: str) -> TestResponse:

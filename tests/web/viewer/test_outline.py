@@ -16,11 +16,7 @@ from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader
 
 ROWS = [(0, 1, "Preface"), (0, None, "Secret part"), (1, 2, "Methods"), (1, 4, "Results"), (0, 5, "Index")]
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    return world.pia.upload(add_outline(simple_pdf(5), ROWS), "Study.pdf")
+pytestmark = pytest.mark.file_document(add_outline(simple_pdf(5), ROWS), "Study.pdf")
 
 
 def get_outline(http: FlaskClient, name: str, version: str = "1") -> TestResponse:

@@ -35,12 +35,10 @@ def make_document() -> bytes:
     return sheets_pdf(sheets)
 
 
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return a document of six pages of which Pia shares pages 2 to 4."""
-    made = world.pia.upload(make_document(), "Plan.pdf")
-    put_settings(world, made, pageRange={"from": 2, "to": 4})
-    return made
+pytestmark = [
+    pytest.mark.file_document(make_document(), "Plan.pdf"),
+    pytest.mark.file_settings(pageRange={"from": 2, "to": 4}),
+]
 
 
 def get_path(http: FlaskClient, path: str) -> TestResponse:

@@ -13,10 +13,11 @@ from docshare.server.services.operations import mail, sweeps
 from docshare.server.services.webhooks import dispatch
 from tests.support.engines.rows import count_rows
 from tests.support.outside.due_deliveries import deliver_due
-from tests.support.outside.import_source import Script, http_response
+from tests.support.outside.import_source import Script
 from tests.support.outside.receivers import (
     LOOPBACK_NETWORKS,
     OK,
+    SERVER_ERROR,
     CreatedWebhook,
     FakeReceiver,
     ReceivedRequest,
@@ -32,18 +33,10 @@ from tests.support.people.cast import World
 pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
 
 
-SERVER_ERROR = http_response(b"", "500 Internal Server Error")
-
-
 @pytest.fixture
 def receiver() -> Iterator[FakeReceiver]:
     with open_receiver(SERVER_ERROR) as running:
         yield running
-
-
-@pytest.fixture
-def file(world: World) -> str:
-    return str(world.pia.upload()["uuid"])
 
 
 def abandon_events(world: World, file: str, times: int) -> None:
@@ -51,6 +44,14 @@ def abandon_events(world: World, file: str, times: int) -> None:
     for _ in range(times):
         record_replacements(world, file)
         deliver_until_idle(world, world.rt)
+
+
+def attempt_four_times(world: World, file: str) -> None:
+    """Cause an event, and let the first four of its five attempts fail."""
+    record_replacements(world, file)
+    for wait in (60, 600, 3600, 3600):
+        deliver_due(world.rt)
+        world.clock.advance(seconds=wait)
 
 
 def list_delivery_states(world: World, hook: CreatedWebhook) -> list[str]:
@@ -100,10 +101,7 @@ def test_queued_deliveries_are_abandoned_with_the_20th_and_are_not_counted(
 ) -> None:
     hook = add_webhook(world.pia, receiver.url)
     abandon_events(world, file, 19)
-    record_replacements(world, file)
-    for wait in (60, 600, 3600, 3600):
-        deliver_due(world.rt)
-        world.clock.advance(seconds=wait)
+    attempt_four_times(world, file)
     record_replacements(world, file, times=7)  # due at the time of the last attempt or later
     sent = len(receiver.requests)
     assert deliver_due(world.rt) == 3  # the concurrency limit of a webhook; one of them is the 20th
@@ -210,10 +208,7 @@ def test_a_delivery_that_succeeds_while_its_webhook_is_disabled_is_delivered(
     """The 20th delivery is abandoned during an attempt of a newer one, which succeeds."""
     hook = add_webhook(world.pia, receiver.url)
     abandon_events(world, file, 19)
-    record_replacements(world, file)
-    for wait in (60, 600, 3600, 3600):
-        deliver_due(world.rt)
-        world.clock.advance(seconds=wait)
+    attempt_four_times(world, file)
     record_replacements(world, file)
     receiver.choose_script = lambda hit: SERVER_ERROR if hit.attempt == 5 else OK
     last, latest = [dispatch.send(world.rt, claimed) for claimed in dispatch.claim_due(world.rt, 2)]

@@ -19,6 +19,7 @@ from tests.support.outside.receivers import (
     FAILING_SCRIPTS,
     LOOPBACK_NETWORKS,
     OK,
+    SERVER_ERROR,
     UNUSUAL_SCRIPTS,
     CreatedWebhook,
     FakeReceiver,
@@ -39,7 +40,6 @@ pytestmark = pytest.mark.world(webhook_allow=LOOPBACK_NETWORKS)
 
 ATTEMPT_TIMES = [0, 60, 660, 4260, 7860]
 """Seconds from the event to attempts 1 to 5; the delays are 60, 600, 3600 and 3600 s."""
-SERVER_ERROR = http_response(b"", "500 Internal Server Error")
 
 
 def verify_signatures(hook: CreatedWebhook, receiver: FakeReceiver) -> None:

@@ -81,7 +81,7 @@ def login(
         list[str] | None, typer.Option(metavar="A,B", help="Request only these scopes, such as files:write.")
     ] = None,
     callback_port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port for the OAuth callback; 0 selects a free port.")
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port for the OAuth callback; 0 selects a free port.")
     ] = 0,
     client_id: Annotated[str | None, typer.Option(metavar="ID", help="Log in as this registered app.")] = None,
     dry_run: DryRun = False,

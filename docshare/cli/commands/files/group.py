@@ -168,7 +168,14 @@ def restore(
     """
     ctx = current_context()
     client = ctx.client()
-    name = FileResolver(ctx, client).resolve(file)
+    try:
+        name = FileResolver(ctx, client).resolve(file)
+    except Stop as unknown:
+        if unknown.exit == ExitCode.NOT_FOUND:  # the list of files has the slugs, and not those of deleted files
+            unknown.hint = (
+                "Name a deleted file by its UUID or short id, or restore it in the trash of docshare dashboard."
+            )
+        raise
     if dry_run:
         return preview_request(ctx, "POST", f"/api/v1/files/{name}/restore")
     ctx.emit(client.files.restore(name), _RESTORE_SPEC)

@@ -180,10 +180,6 @@ def _resolve_link(ctx: Context, link: str) -> tuple["Client", str]:
     Stop (3) for an unknown slug.
     """
     target = _parse_link(link)
-    if target.base is None and "/" in target.name:
-        raise Stop(
-            ExitCode.USAGE, f"{link!r} is not a share link", hint=f"LINK is {_LINK_HELP[0].lower()}{_LINK_HELP[1:]}"
-        )
     client = make_anonymous_client(ctx, target.base)
     return client, target.name if target.is_id else _look_up_slug(client, link if target.base else target.name)
 
@@ -214,6 +210,9 @@ def _fetch_metadata(client: "Client", name: str) -> Mapping[str, Any]:
 def _parse_link(link: str) -> LinkAddress:
     """Parse ``link``. Raise Stop (2) if it is not a valid link."""
     if not link.startswith(("http://", "https://")):
+        if set("/:@") & set(link):  # such as @last and slug:NAME, which need the account
+            hint = f"LINK is {_LINK_HELP[0].lower()}{_LINK_HELP[1:]}"
+            raise Stop(ExitCode.USAGE, f"{link!r} is not a share link", hint=hint)
         return LinkAddress(None, link)
     try:
         parts = urlsplit(link)

@@ -57,7 +57,7 @@ def write_report(
     Examples:
 
       docshare readership report @last -o report.html --open
-      docshare readership report @last --since 7d -o week.html
+      docshare readership report @last --since 6d -o week.html
       docshare readership report slug:offer -o - --no-thumbnails > report.html
     """
     ctx = current_context()

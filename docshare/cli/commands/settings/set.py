@@ -1,6 +1,6 @@
 """``docshare settings set``. Printing its help does not import the modules that do the work."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.framework.inputs import STDIN
 from docshare.cli.framework.option_groups import add_options
-
-if TYPE_CHECKING:
-    pass
 
 app = App()
 

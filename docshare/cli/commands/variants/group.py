@@ -1,7 +1,7 @@
 """``docshare variants``: links for single recipients. ``create`` and ``export`` have separate modules."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -27,9 +27,6 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
-
-if TYPE_CHECKING:
-    pass
 
 Row = Mapping[str, Any]
 

@@ -1,4 +1,4 @@
-"""Trigger each kind of event on purpose: its values, and the requests of the reader who causes it."""
+"""Cause each kind of event that a developer can trigger: choose its values, and act as the reader who causes it."""
 
 import json
 from collections.abc import Callable, Mapping

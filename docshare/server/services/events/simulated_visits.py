@@ -1,4 +1,4 @@
-"""Simulated visits: open a link, and report reading like the share page."""
+"""Simulate the visit of a reader: open a link, and report reading as the share page does."""
 
 import json
 from collections.abc import Mapping

@@ -1,6 +1,10 @@
 """Hide the rows of a file in the trash, and purge a file with everything that belongs to it.
 
-A file with many readers has millions of rows, so both run in batches, each in a short transaction. The
+A purge is due at ``purge_at``: a job (``services.operations.sweeps.purge_due``) looks for due files every few seconds.
+The transaction that deletes the row of the file remembers its blobs as removals, and ``removals`` then deletes their
+bytes, at once or, if the store does not answer, by a job of its own.
+
+A file with many readers has millions of rows, so hiding and purging run in batches, each in a short transaction. The
 cause (``trashed_at``, ``purge_at``) is written first; the sweeps finish what a crash interrupts.
 """
 

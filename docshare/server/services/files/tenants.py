@@ -1,4 +1,4 @@
-"""Choose the budget to which the time of the PDF engine is charged."""
+"""Choose the tenant of a job: the account or network to whose budget the time of the PDF engine is charged."""
 
 from docshare.server.http.rate_limits import address_key
 from docshare.server.pdf.budget import Tenant

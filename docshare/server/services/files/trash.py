@@ -1,4 +1,8 @@
-"""List, restore and purge files in the trash."""
+"""List and restore files in the trash, and purge one for the operator.
+
+The sweep ``purge_due`` of ``services.operations.sweeps`` purges the others when their time has come; ``purge`` does the
+work for both.
+"""
 
 from typing import Any
 

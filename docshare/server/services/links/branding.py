@@ -1,4 +1,4 @@
-"""Prepare the branding of a file for its page: the style sheet, the corners of the window, and the visible expiry."""
+"""Prepare the branding of a file for its page: the style sheet, the parts in each corner, and the visible expiry."""
 
 import hashlib
 import json

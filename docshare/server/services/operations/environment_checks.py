@@ -1,4 +1,4 @@
-"""Check the surroundings of an instance for ``docshare doctor``: mail server, converter, keys of the design tool,
+"""Check the environment of an instance for ``docshare doctor``: mail server, converter, keys of the design tool,
 country database, proxies. The checks connect only to hosts that the operator configured or named.
 """
 

@@ -1,7 +1,7 @@
-"""The readership of all active files of an account over a range of days.
+"""Build the readership report of all active files of an account over a range of days.
 
 Like the report of a file, it covers the sessions that were counted and have ended. A reader of two files counts twice,
-because a reader has another key for each file.
+because the hash that identifies a reader differs for each file.
 """
 
 from dataclasses import dataclass

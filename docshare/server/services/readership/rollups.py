@@ -1,7 +1,8 @@
 """Add counted sessions to the sums of their file, in the transaction that ends them.
 
 A report reads these sums and never the sessions themselves, so a report on a million readers costs as much as a report
-on ten. Nothing is subtracted: a counted session is deleted only with its file.
+on ten. Nothing is subtracted: a session that has ended is deleted only with its file, and a reader who declines while
+reading (``visits``) takes back a view that is not in the sums yet.
 """
 
 from docshare.contract.limits import BEACON_RETENTION_MS

@@ -1,6 +1,6 @@
 """Viewers: readers who left feedback or passed a gate on a link, recognized by a random token in their browser.
 
-The token is a first-party cookie for one file. A reader who only reads has none.
+The token is in a cookie for one link. A reader who only reads has none.
 """
 
 from typing import NamedTuple

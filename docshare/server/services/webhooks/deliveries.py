@@ -76,23 +76,23 @@ def redeliver(rt: Runtime, caller: Caller, webhook: str, delivery: str) -> Deliv
         return _build_row(_get_of_webhook(rt, owned.id, delivery_id, now))
 
 
-def list_all(rt: Runtime) -> list[AdminDelivery]:
+def list_for_admin(rt: Runtime) -> list[AdminDelivery]:
     """Return the newest 500 deliveries of the instance, newest first."""
     found = table.list_newest_of_instance(rt.db, _retention_start(rt.clock()), _MAX_LISTED)
     return [_build_admin_delivery(stored, columns) for stored, columns in found]
 
 
-def show_any(rt: Runtime, delivery: str) -> AdminDelivery:
-    """Return the delivery ``delivery`` (its id) of any account. Raises ``not_found``."""
-    return _get_any(rt, delivery, rt.clock())
+def get_for_admin(rt: Runtime, delivery: str) -> AdminDelivery:
+    """Return the delivery of any account with the id ``delivery``. Raises ``not_found``."""
+    return _get_of_any_account(rt, delivery, rt.clock())
 
 
-def retry_any(rt: Runtime, delivery: str) -> AdminDelivery:
+def retry_for_admin(rt: Runtime, delivery: str) -> AdminDelivery:
     """Queue a delivery of any account again, as ``redeliver`` does."""
     now = rt.clock()
     with rt.db.write():
-        _requeue(rt, _get_any(rt, delivery, now).row.id, now)
-        return _get_any(rt, delivery, now)
+        _requeue(rt, _get_of_any_account(rt, delivery, now).row.id, now)
+        return _get_of_any_account(rt, delivery, now)
 
 
 def delete_expired(rt: Runtime) -> int:
@@ -113,7 +113,7 @@ def _get_of_webhook(rt: Runtime, webhook_id: int, delivery_id: int | None, now: 
     return found
 
 
-def _get_any(rt: Runtime, delivery: str, now: int) -> AdminDelivery:
+def _get_of_any_account(rt: Runtime, delivery: str, now: int) -> AdminDelivery:
     found = table.find(rt.db, _retention_start(now), _parse_id(delivery))
     if found is None:
         raise _delivery_not_found()

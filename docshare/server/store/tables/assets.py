@@ -41,50 +41,48 @@ class AssetBlob(NamedTuple):
     blob: str
 
 
-_LIST = "SELECT uuid, kind, mime_type, size FROM assets WHERE file_id = ? ORDER BY id"
-
-
 def insert(store: Store, file_id: int, row: AssetRow, blob: str, now: int) -> None:
     """Insert an asset."""
-    Asset.insert(**row._asdict(), file=file_id, blob=blob, created_at=now).execute(store.engine)
+    store.execute(Asset.insert(**row._asdict(), file=file_id, blob=blob, created_at=now))
 
 
 def list_of_file(store: Store, file_id: int) -> list[AssetRow]:
     """Return the assets of a file, oldest first."""
-    return [AssetRow._make(found) for found in store.fetch_all(_LIST, (file_id,))]
+    query = Asset.select(Asset.uuid, Asset.kind, Asset.mime_type, Asset.size).where(Asset.file == file_id)
+    return [AssetRow._make(found) for found in store.fetch_all(query.order_by(Asset.id))]
 
 
 def list_blobs(store: Store, file_id: int) -> list[AssetBlob]:
     """Return the assets of a file with their blobs."""
-    return [
-        AssetBlob._make(found)
-        for found in store.fetch_all("SELECT uuid, kind, blob FROM assets WHERE file_id = ?", (file_id,))
-    ]
+    query = Asset.select(Asset.uuid, Asset.kind, Asset.blob).where(Asset.file == file_id)
+    return [AssetBlob._make(found) for found in store.fetch_all(query)]
 
 
 def find_served(store: Store, file_id: int, uuid: str) -> tuple[str, str] | None:
     """Return the blob and the media type of the asset ``uuid`` of a file, or None."""
-    found = store.fetch_one("SELECT blob, mime_type FROM assets WHERE file_id = ? AND uuid = ?", (file_id, uuid))
+    query = Asset.select(Asset.blob, Asset.mime_type).where(Asset.file == file_id, Asset.uuid == uuid)
+    found = store.fetch_one(query)
     return (found[0], found[1]) if found else None
 
 
 def find_id(store: Store, file_id: int, uuid: str, kind: str) -> int | None:
     """Return the id of the asset ``uuid`` of a file if it is of this kind, or None."""
-    found = store.fetch_one("SELECT id FROM assets WHERE file_id = ? AND uuid = ? AND kind = ?", (file_id, uuid, kind))
+    query = Asset.select(Asset.id).where(Asset.file == file_id, Asset.uuid == uuid, Asset.kind == kind)
+    found = store.fetch_one(query)
     return int(found[0]) if found else None
 
 
 def list_uuids(store: Store, file_id: int, kinds: Collection[str]) -> set[str]:
     """Return the UUIDs of the assets of a file that are of one of these kinds."""
-    found = Asset.select(Asset.uuid).where((Asset.file == file_id) & Asset.kind.in_(kinds))
-    return {row.uuid for row in found.execute(store.engine)}
+    query = Asset.select(Asset.uuid).where(Asset.file == file_id, Asset.kind.in_(kinds))
+    return {uuid for (uuid,) in store.fetch_all(query)}
 
 
 def delete_others(store: Store, file_id: int, kind: str, uuid: str) -> None:
     """Delete the assets of this kind of a file, except the asset ``uuid``."""
-    store.execute("DELETE FROM assets WHERE file_id = ? AND kind = ? AND uuid <> ?", (file_id, kind, uuid))
+    store.execute(Asset.delete().where(Asset.file == file_id, Asset.kind == kind, Asset.uuid != uuid))
 
 
 def replace_blob(store: Store, asset_id: int, blob: str, old: str) -> bool:
     """Let an asset refer to ``blob``, a copy of ``old``; return False if it does not refer to ``old`` any more."""
-    return store.execute("UPDATE assets SET blob = ? WHERE id = ? AND blob = ?", (blob, asset_id, old)) > 0
+    return store.execute(Asset.update(blob=blob).where(Asset.id == asset_id, Asset.blob == old)) > 0

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from docshare.server.store.database import Store
 from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.segments import compute_stored_size
+from docshare.server.store.tables.files import File, Revision
 
 
 class ReplacementTarget(NamedTuple):
@@ -19,8 +20,6 @@ class ReplacementTarget(NamedTuple):
     delete_at: int | None
 
 
-_SELECT_BURNED = "SELECT id, uuid, blob FROM files WHERE burned_at <= ? AND destroyed_at IS NULL"
-_SELECT_TARGET = f"SELECT {', '.join(ReplacementTarget._fields)} FROM files WHERE id = ?"  # noqa: S608 - columns from the row
 _SELECT_CARRIED_OVER = (
     "SELECT f.settings, EXISTS (SELECT 1 FROM variants WHERE file_id = f.id "
     "AND JSON_VALUE(overrides, '$.pageRange.to') > 0), f.burned_at, f.views_consumed FROM files f WHERE f.id = ?"
@@ -29,18 +28,21 @@ _SELECT_CARRIED_OVER = (
 
 def list_burned_ids(store: Store, burned_by: int) -> list[int]:
     """Return the ids of the files that burned by ``burned_by`` (ms) and still have their bytes."""
-    return [found[0] for found in store.fetch_all(_SELECT_BURNED, (burned_by,))]
+    query = File.select(File.id).where(File.burned_at <= burned_by, File.destroyed_at.is_null())
+    return [file_id for (file_id,) in store.fetch_all(query)]
 
 
 def find_burned(store: Store, file_id: int, burned_by: int) -> tuple[str, str] | None:
     """Return the UUID and the blob of a file if it burned by ``burned_by`` (ms) and still has its bytes, or None."""
-    found = store.fetch_one(f"{_SELECT_BURNED} AND id = ?", (burned_by, file_id))
-    return (found[1], found[2]) if found else None
+    is_due = (File.burned_at <= burned_by) & File.destroyed_at.is_null()
+    found = store.fetch_one(File.select(File.uuid, File.blob).where(File.id == file_id, is_due))
+    return (found[0], found[1]) if found else None
 
 
 def find_target(store: Store, file_id: int) -> ReplacementTarget | None:
     """Return what a replacement of the content of a file needs, or None if the file was deleted."""
-    found = store.fetch_one(_SELECT_TARGET, (file_id,))
+    columns = (getattr(File, name) for name in ReplacementTarget._fields)
+    found = store.fetch_one(File.select(*columns).where(File.id == file_id))
     return ReplacementTarget._make(found) if found else None
 
 
@@ -53,13 +55,13 @@ def get_carried_over(store: Store, file_id: int) -> tuple[str, bool, int | None,
 
 def has_revision(store: Store, file_id: int, version: int, sha256: str) -> bool:
     """Return whether a version of a file has this content."""
-    query = "SELECT 1 FROM revisions WHERE file_id = ? AND content_version = ? AND sha256 = ?"
-    return store.fetch_one(query, (file_id, version, sha256)) is not None
+    is_version = (Revision.file == file_id) & (Revision.content_version == version)
+    return bool(Revision.select().where(is_version, Revision.sha256 == sha256).exists(store.engine))
 
 
 def find_blob(store: Store, file_id: int) -> tuple[str, str] | None:
     """Return the UUID and the blob of a file, or None if it was deleted."""
-    found = store.fetch_one("SELECT uuid, blob FROM files WHERE id = ?", (file_id,))
+    found = store.fetch_one(File.select(File.uuid, File.blob).where(File.id == file_id))
     return (found[0], found[1]) if found else None
 
 
@@ -141,30 +143,32 @@ def list_existing(store: Store, uuids: Sequence[str]) -> set[str]:
     return {uuid for (uuid,) in rows}
 
 
+# For every share page and every tile of a page image: tests/benchmarks/viewer.
+_SELECT_PAGE_SIZES = "SELECT page_sizes FROM files WHERE id = ?"
+
+
 def find_page_sizes(store: Store, file_id: int) -> str | None:
     """Return the page sizes of a file, JSON as stored, or None if the file was deleted."""
-    found = store.fetch_one("SELECT page_sizes FROM files WHERE id = ?", (file_id,))
+    found = store.fetch_one(_SELECT_PAGE_SIZES, (file_id,))
     return str(found[0]) if found else None
-
-
-_SELECT_PAGES = {
-    column: f"SELECT id, total_pages FROM files WHERE {column} = ? AND trashed_at IS NULL"  # noqa: S608 - two columns
-    for column in ("uuid", "short_id")
-}
-_IS_CURRENT_VERSION = "SELECT 1 FROM files WHERE uuid = ? AND content_version = ? AND trashed_at IS NULL"
-_SELECT_REVISION_PAGES = "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?"
 
 
 def find_page_count(store: Store, column: str, key: str) -> tuple[int, int] | None:
     """Return the id and the number of pages of the active file whose ``column`` (``uuid`` or ``short_id``) is ``key``,
     or None."""
-    found = store.fetch_one(_SELECT_PAGES[column], (key,))
+    is_active = (getattr(File, column) == key) & File.trashed_at.is_null()
+    found = store.fetch_one(File.select(File.id, File.total_pages).where(is_active))
     return (found[0], found[1]) if found else None
 
 
 def is_current_version(store: Store, uuid: str, content_version: int) -> bool:
     """Return whether an active file has that content version."""
-    return store.fetch_one(_IS_CURRENT_VERSION, (uuid, content_version)) is not None
+    is_active = (File.uuid == uuid) & File.trashed_at.is_null()
+    return bool(File.select().where(is_active, File.content_version == content_version).exists(store.engine))
+
+
+# Run for every new session, by the benchmark ``beacons``.
+_SELECT_REVISION_PAGES = "SELECT total_pages FROM revisions WHERE file_id = ? AND content_version = ?"
 
 
 def find_revision_pages(store: Store, file_id: int, content_version: int) -> int | None:

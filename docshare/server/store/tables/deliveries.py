@@ -3,7 +3,7 @@
 import json
 from typing import Any, NamedTuple
 
-from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField, fn
 
 from docshare.server.store.database import Store
 from docshare.server.store.database_file import DatabaseFile
@@ -117,17 +117,9 @@ _SELECT_ANY = (
 )
 _SELECT_ANY_BY_ID = f"{_SELECT_ANY} AND d.id = ?"
 _SELECT_ANY_NEWEST = f"{_SELECT_ANY} ORDER BY d.id DESC LIMIT ?"
-_SELECT_QUEUE_STATE = (
-    "SELECT d.next_at IS NOT NULL, w.disabled_at IS NOT NULL, w.uuid "
-    "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?"
-)
 # A delivery that is being sent at this moment keeps its time.
 _MAKE_DUE = "UPDATE deliveries SET next_at = LEAST(next_at, ?) WHERE id = ? AND claimed_at IS NULL"
-_RESTART = "UPDATE deliveries SET tries = 0, next_at = ?, delivered_at = NULL, abandoned_at = NULL WHERE id = ?"
-_DELETE_SETTLED = (
-    "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE created_at <= ? AND next_at IS NULL LIMIT ?)"
-)
-_DELETE_OF_WEBHOOK = "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE webhook_id = ? LIMIT ?)"
+# ``tests.benchmarks.webhooks`` runs these for every delivery, from here to ``_SETTLE``.
 _INSERT = (
     "INSERT INTO deliveries (uuid, webhook_id, file_id, variant_id, event, body, created_at, next_at) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -172,22 +164,11 @@ _INSERT_ATTEMPT = "INSERT INTO attempts (delivery_id, number, at, status, latenc
 _SETTLE = (
     "UPDATE deliveries SET tries = ?, next_at = ?, delivered_at = ?, abandoned_at = ?, claimed_at = NULL WHERE id = ?"
 )
-# The sender of a claimed delivery settles it.
-_ABANDON_DISABLED = (
-    "UPDATE deliveries SET next_at = NULL, abandoned_at = ? WHERE next_at IS NOT NULL AND claimed_at IS NULL "
-    "AND webhook_id IN (SELECT id FROM webhooks WHERE disabled_at IS NOT NULL)"
-)
 _SELECT_LATE = (
     "SELECT COUNT(*) FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id "
     "WHERE d.next_at <= ? AND w.disabled_at IS NULL"
 )
 _SELECT_ABANDONED = "SELECT COUNT(*) FROM deliveries WHERE created_at > ? AND abandoned_at > ?"
-# Deliveries to a disabled webhook wait for its owner, not for the server.
-_SELECT_QUEUE = (
-    "SELECT COUNT(*), MIN(d.created_at), MIN(d.next_at) FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id "
-    "WHERE d.next_at IS NOT NULL AND w.disabled_at IS NULL"
-)
-_SELECT_IDS_OF_EVENT = "SELECT id FROM deliveries WHERE id > ? AND file_id = ? AND event = ? AND body = ? ORDER BY id"
 
 
 def list_after(store: Store, webhook_id: int, retained_from: int, since: int, limit: int) -> list[StoredDelivery]:
@@ -221,7 +202,8 @@ def find(store: Store, retained_from: int, delivery_id: int | None) -> tuple[Sto
 
 def get_queue_state(store: Store, delivery_id: int) -> tuple[bool, bool, str]:
     """Return whether a delivery is queued, whether its webhook is disabled, and the UUID of the webhook."""
-    ((is_queued, is_disabled, webhook),) = store.fetch_all(_SELECT_QUEUE_STATE, (delivery_id,))
+    query = Delivery.select(Delivery.next_at.is_null(False), Webhook.disabled_at.is_null(False), Webhook.uuid)
+    ((is_queued, is_disabled, webhook),) = store.fetch_all(query.join(Webhook).where(Delivery.id == delivery_id))
     return bool(is_queued), bool(is_disabled), webhook
 
 
@@ -232,12 +214,14 @@ def make_due(store: Store, delivery_id: int, now: int) -> None:
 
 def restart(store: Store, delivery_id: int, now: int) -> None:
     """Begin another round of attempts, due now."""
-    store.execute(_RESTART, (now, delivery_id))
+    query = Delivery.update(tries=0, next_at=now, delivered_at=None, abandoned_at=None)
+    store.execute(query.where(Delivery.id == delivery_id))
 
 
 def delete_settled(store: Store, created_by: int, limit: int) -> int:
     """Delete up to ``limit`` settled deliveries created at or before ``created_by``. Return how many."""
-    return store.execute(_DELETE_SETTLED, (created_by, limit))
+    settled = Delivery.select(Delivery.id).where(Delivery.created_at <= created_by, Delivery.next_at.is_null())
+    return store.execute(Delivery.delete().where(Delivery.id.in_(settled.limit(limit))))
 
 
 def insert(
@@ -297,27 +281,35 @@ def settle(
 
 def abandon_disabled(store: Store, now: int) -> None:
     """Abandon the queued deliveries of disabled webhooks, except those that are being sent."""
-    store.execute(_ABANDON_DISABLED, (now,))
+    disabled = Webhook.select(Webhook.id).where(Webhook.disabled_at.is_null(False))
+    query = Delivery.update(next_at=None, abandoned_at=now).where(Delivery.next_at.is_null(False))
+    # The sender of a claimed delivery settles it.
+    store.execute(query.where(Delivery.claimed_at.is_null(), Delivery.webhook.in_(disabled)))
 
 
 def has_claims(store: Store, claimed_by: int) -> bool:
     """Return whether any delivery was claimed at or before ``claimed_by`` (ms)."""
-    return store.fetch_one("SELECT 1 FROM deliveries WHERE claimed_at <= ? LIMIT 1", (claimed_by,)) is not None
+    return bool(Delivery.select().where(Delivery.claimed_at <= claimed_by).exists(store.engine))
 
 
 def release_claims(store: Store, claimed_by: int) -> int:
     """Release the claims of ``claimed_by`` (ms) and earlier. Return how many there were."""
-    return store.execute("UPDATE deliveries SET claimed_at = NULL WHERE claimed_at <= ?", (claimed_by,))
+    return store.execute(Delivery.update(claimed_at=None).where(Delivery.claimed_at <= claimed_by))
 
 
 def list_ids_of_event(store: Store, after_id: int, file_id: int, event: str, body: str) -> list[int]:
     """Return the ids, greater than ``after_id``, of the deliveries of one event of a file, in ascending order."""
-    return [found[0] for found in store.fetch_all(_SELECT_IDS_OF_EVENT, (after_id, file_id, event, body))]
+    query = Delivery.select(Delivery.id).where(Delivery.id > after_id, Delivery.file == file_id)
+    query = query.where(Delivery.event == event, Delivery.body == body).order_by(Delivery.id)
+    return [ident for (ident,) in store.fetch_all(query)]
 
 
 def get_queue(store: Store) -> QueueState:
-    """Return the state of the queue, read from the index of pending deliveries."""
-    return QueueState._make(store.fetch_all(_SELECT_QUEUE)[0])
+    """Return the state of the queue, read from the index of pending deliveries, without those to a disabled webhook:
+    they wait for its owner, not for the server."""
+    query = Webhook.select(fn.COUNT(1), fn.MIN(Delivery.created_at), fn.MIN(Delivery.next_at)).join(Delivery)
+    query = query.where(Delivery.next_at.is_null(False), Webhook.disabled_at.is_null())
+    return QueueState._make(store.fetch_all(query)[0])
 
 
 def count_late(store: Store | DatabaseFile, due_before: int) -> int:
@@ -369,4 +361,5 @@ def erase_variant_label(store: Store, variant_id: int) -> None:
 
 def delete_batch_of_webhook(store: Store, webhook_id: int, limit: int) -> int:
     """Delete deliveries of a webhook; return how many."""
-    return store.execute(_DELETE_OF_WEBHOOK, (webhook_id, limit))
+    batch = Delivery.select(Delivery.id).where(Delivery.webhook == webhook_id).limit(limit)
+    return store.execute(Delivery.delete().where(Delivery.id.in_(batch)))

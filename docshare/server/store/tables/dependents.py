@@ -3,11 +3,24 @@
 A file with many readers has millions of rows, so what can be many is changed by a limited number of rows at a time.
 """
 
-from docshare.server.store.database import Store
+from typing import Any
 
-STREAM_TABLES = ("view_rows", "download_rows", "gate_rows", "activity_rows")
+from docshare.server.store.database import Store
+from docshare.server.store.tables.deliveries import Delivery
+from docshare.server.store.tables.events import ActivityRow
+from docshare.server.store.tables.feed import DownloadRow, GateRow, ViewRow
+from docshare.server.store.tables.feedback import Annotation, Mark, Note
+from docshare.server.store.tables.files import File
+from docshare.server.store.tables.hotspots import Hotspot
+from docshare.server.store.tables.mail import Mail
+from docshare.server.store.tables.readers import Tap, Viewer
+from docshare.server.store.tables.rollups import Reader, SessionRow
+from docshare.server.store.tables.viewing import ViewSession
+
+STREAM_TABLES = (ViewRow, DownloadRow, GateRow, ActivityRow)
 # Tables with many rows a file, in the order in which their rows can be deleted. The rest is deleted with the file.
-LARGE_TABLES = (*STREAM_TABLES, "session_rows", "readers", "view_sessions", "taps", "viewers", "mails", "deliveries")
+LARGE_TABLES = (*STREAM_TABLES, SessionRow, Reader, ViewSession, Tap, Viewer, Mail, Delivery)
+_ANCHORED_TABLES: dict[str, Any] = {"hotspots": Hotspot, "notes": Note, "marks": Mark, "annotations": Annotation}
 _UNATTRIBUTE_CHANGES = {
     "view_sessions": "variant_id = NULL",
     "activity_rows": "variant_id = NULL, data = JSON_REMOVE(data, '$.variantUuid', '$.variantLabel')",
@@ -16,31 +29,26 @@ _UNATTRIBUTE_CHANGES = {
 ATTRIBUTED_TABLES = tuple(_UNATTRIBUTE_CHANGES)
 
 
-def hide_batch(store: Store, table: str, file_id: int, limit: int) -> int:
-    """Hide rows of a file from the stream ``table`` while the file is in the trash; return how many."""
-    return store.execute(
-        f"UPDATE {table} SET hidden = 1 WHERE id IN"  # noqa: S608 - names from the table above
-        f" (SELECT id FROM {table} WHERE file_id = (SELECT id FROM files WHERE id = ? AND trashed_at IS NOT NULL)"
-        f" AND hidden = 0 LIMIT {limit})",
-        (file_id,),
-    )
+def hide_batch(store: Store, model: Any, file_id: int, limit: int) -> int:
+    """Hide rows of a file from the stream ``model`` while the file is in the trash; return how many."""
+    trashed = File.select(File.id).where(File.id == file_id, File.trashed_at.is_null(False))
+    shown = _select_first(model, limit, model.file == trashed, model.hidden == 0)
+    return store.execute(model.update(hidden=1).where(model.id.in_(shown)))
 
 
-def unhide_batch(store: Store, table: str, file_id: int, limit: int) -> int:
-    """Show hidden rows of a file in the stream ``table`` again; return how many."""
-    return store.execute(
-        f"UPDATE {table} SET hidden = 0 WHERE id IN"  # noqa: S608 - names from the table above
-        f" (SELECT id FROM {table} WHERE file_id = ? AND hidden = 1 LIMIT {limit})",
-        (file_id,),
-    )
+def unhide_batch(store: Store, model: Any, file_id: int, limit: int) -> int:
+    """Show hidden rows of a file in the stream ``model`` again; return how many."""
+    hidden = _select_first(model, limit, model.file == file_id, model.hidden == 1)
+    return store.execute(model.update(hidden=0).where(model.id.in_(hidden)))
 
 
-def delete_batch(store: Store, table: str, file_id: int, limit: int) -> int:
-    """Delete rows of a file from ``table``; return how many."""
-    return store.execute(
-        f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE file_id = ? LIMIT {limit})",  # noqa: S608 - as above
-        (file_id,),
-    )
+def delete_batch(store: Store, model: Any, file_id: int, limit: int) -> int:
+    """Delete rows of a file from the table of ``model``; return how many."""
+    return store.execute(model.delete().where(model.id.in_(_select_first(model, limit, model.file == file_id))))
+
+
+def _select_first(model: Any, limit: int, *conditions: Any) -> Any:
+    return model.select(model.id).where(*conditions).limit(limit)
 
 
 def unattribute_batch(store: Store, table: str, variant_id: int, limit: int) -> int:
@@ -54,19 +62,21 @@ def unattribute_batch(store: Store, table: str, variant_id: int, limit: int) -> 
 
 def count_anchored(store: Store, table: str, file_id: int) -> int:
     """Return how many rows of ``table`` are anchored to a page of a file."""
-    ((count,),) = store.fetch_all(
-        f"SELECT COUNT(*) FROM {table} WHERE file_id = ? AND page IS NOT NULL",  # noqa: S608 - as above
-        (file_id,),
-    )
-    return int(count)
+    return int(_ANCHORED_TABLES[table].select().where(*_is_anchored(table, file_id)).count(store.engine))
 
 
 def delete_anchored(store: Store, table: str, file_id: int) -> int:
     """Delete the rows of ``table`` that are anchored to a page of a file; return how many. A note about the whole
     document is not anchored to a page."""
-    return store.execute(f"DELETE FROM {table} WHERE file_id = ? AND page IS NOT NULL", (file_id,))  # noqa: S608 - as above
+    return store.execute(_ANCHORED_TABLES[table].delete().where(*_is_anchored(table, file_id)))
+
+
+def _is_anchored(table: str, file_id: int) -> tuple[Any, Any]:
+    model = _ANCHORED_TABLES[table]
+    return model.file == file_id, model.page.is_null(False)
 
 
 def set_content_version(store: Store, table: str, file_id: int, version: int) -> None:
     """Move the rows of a file in ``table`` to another version of its content."""
-    store.execute(f"UPDATE {table} SET content_version = ? WHERE file_id = ?", (version, file_id))  # noqa: S608 - as above
+    model = _ANCHORED_TABLES[table]
+    store.execute(model.update(content_version=version).where(model.file == file_id))

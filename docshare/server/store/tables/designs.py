@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from peewee import SQL, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, ForeignKeyField, IntegerField, TextField, fn
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
@@ -46,75 +46,70 @@ FILE_COLUMNS = (
     "view_count",
     "settings",
 )
-_SELECT_BOUND = (
-    f"SELECT {', '.join(f'f.{column}' for column in FILE_COLUMNS)}, d.design_user, d.expires_at "  # noqa: S608 - columns
-    "FROM designs d JOIN files f ON f.id = d.file_id WHERE d.design = ? AND f.trashed_at IS NULL"
-)
-_NEWEST = " ORDER BY d.bound_at DESC, d.file_id DESC"
-_SELECT_OTHERS = (
-    "SELECT 1 FROM designs d JOIN files f ON f.id = d.file_id WHERE d.design = ? AND d.design_user <> ? AND f.id <> ? "
-    "AND f.trashed_at IS NULL AND f.burned_at IS NULL AND (f.delete_at IS NULL OR f.delete_at > ?) LIMIT 1"
-)
-_DELETE_UNCLAIMED = (
-    "DELETE FROM designs WHERE design = ? AND design_user = ? "
-    "AND file_id IN (SELECT id FROM files WHERE owner_id IS NULL AND trashed_at IS NULL)"
-)
-_REPLACE = (
-    "INSERT INTO designs (file_id, design_user, design, bound_at, expires_at) VALUES (?, ?, ?, ?, ?) "
-    "ON CONFLICT (file_id) DO UPDATE SET design_user = excluded.design_user, design = excluded.design, "
-    "bound_at = excluded.bound_at, expires_at = excluded.expires_at"
-)
 
 
 def list_of_user(store: Store, design: str, user: str) -> list[tuple[Any, ...]]:
     """Return the active files to which a user published a design, newest first: ``FILE_COLUMNS`` of the file, the
     user, and the expiry that the user's publishing set."""
-    return store.fetch_all(f"{_SELECT_BOUND} AND d.design_user = ?{_NEWEST}", (design, user))
+    return _list_bound(store, design, Design.design_user == user)
 
 
 def list_of_owner(store: Store, design: str, owner_id: int) -> list[tuple[Any, ...]]:
     """Return the active files of an account that show a design, like ``list_of_user``."""
-    return store.fetch_all(f"{_SELECT_BOUND} AND f.owner_id = ?{_NEWEST}", (design, owner_id))
+    return _list_bound(store, design, File.owner == owner_id)
+
+
+def _list_bound(store: Store, design: str, condition: Any) -> list[tuple[Any, ...]]:
+    columns = (getattr(File, name) for name in FILE_COLUMNS)
+    query = Design.select(*columns, Design.design_user, Design.expires_at).join(File)
+    query = query.where(Design.design == design, File.trashed_at.is_null(), condition)
+    return store.fetch_all(query.order_by(Design.bound_at.desc(), Design.file.desc()))
 
 
 def is_shown_by_others(store: Store, design: str, user: str, file_id: int, now: int) -> bool:
     """Return whether a live file other than ``file_id`` shows the design, published by another user."""
-    return store.fetch_one(_SELECT_OTHERS, (design, user, file_id, now)) is not None
+    is_live = File.trashed_at.is_null() & File.burned_at.is_null() & (File.delete_at.is_null() | (File.delete_at > now))
+    by_others = (Design.design == design) & (Design.design_user != user) & (Design.file != file_id)
+    return bool(Design.select().join(File).where(by_others, is_live).exists(store.engine))
 
 
 def bind(store: Store, file_id: int, user: str, design: str, *, expires_at: int | None, now: int) -> None:
     """Store that a file shows a design."""
-    store.execute(_REPLACE, (file_id, user, design, now, expires_at))
+    query = Design.insert(file=file_id, design_user=user, design=design, bound_at=now, expires_at=expires_at)
+    replaced = (Design.design_user, Design.design, Design.bound_at, Design.expires_at)
+    store.execute(query.on_conflict(conflict_target=Design.file, preserve=replaced))
 
 
 def delete_unclaimed(store: Store, design: str, user: str) -> None:
     """Detach a design of a user from all active files without an owner."""
-    store.execute(_DELETE_UNCLAIMED, (design, user))
+    unclaimed = File.select(File.id).where(File.owner.is_null(), File.trashed_at.is_null())
+    is_of_user = (Design.design == design) & (Design.design_user == user)
+    store.execute(Design.delete().where(is_of_user, Design.file.in_(unclaimed)))
 
 
 def set_expires_at(store: Store, file_id: int, expires_at: int | None) -> None:
     """Change the expiry that publishing the design of a file set."""
-    Design.update(expires_at=expires_at).where(Design.file == file_id).execute(store.engine)
+    store.execute(Design.update(expires_at=expires_at).where(Design.file == file_id))
 
 
 def delete(store: Store, file_id: int) -> None:
     """Detach a file from its design, if it has one."""
-    Design.delete().where(Design.file == file_id).execute(store.engine)
+    store.execute(Design.delete().where(Design.file == file_id))
 
 
 def count_uploads(store: Store, user: str, since: int) -> tuple[int, int | None]:
     """Return how many designs a user has uploaded after ``since`` (ms), and when the first of them."""
-    ((count, oldest),) = store.fetch_all(
-        "SELECT COUNT(*), MIN(uploaded_at) FROM design_uploads WHERE design_user = ? AND uploaded_at > ?", (user, since)
-    )
+    query = DesignUpload.select(fn.COUNT(DesignUpload.id), fn.MIN(DesignUpload.uploaded_at))
+    query = query.where(DesignUpload.design_user == user, DesignUpload.uploaded_at > since)
+    ((count, oldest),) = store.fetch_all(query)
     return count, oldest
 
 
 def insert_upload(store: Store, user: str, now: int) -> None:
     """Insert an upload of a user."""
-    DesignUpload.insert(design_user=user, uploaded_at=now).execute(store.engine)
+    store.execute(DesignUpload.insert(design_user=user, uploaded_at=now))
 
 
 def delete_uploads(store: Store, uploaded_by: int) -> None:
     """Delete the uploads of all users until ``uploaded_by`` (ms)."""
-    DesignUpload.delete().where(DesignUpload.uploaded_at <= uploaded_by).execute(store.engine)
+    store.execute(DesignUpload.delete().where(DesignUpload.uploaded_at <= uploaded_by))

@@ -1,4 +1,8 @@
-"""The record of all events, and the statements that read the three streams. Their models are in ``feed``."""
+"""The record of all events, and the statements that read the three streams. Their models are in ``feed``.
+
+The statements that read them stay text: their plan depends on ``FIRST JOIN`` and ``NOINDEX``, and
+``tests.benchmarks.feed`` runs those of the streams for every poll.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,17 +51,11 @@ class ActivityEvent(NamedTuple):
     data: str
 
 
+# ``tests.benchmarks.webhooks`` runs this for every event.
 _APPEND_EVENT = (
     "INSERT INTO activity_rows (owner_id, file_id, hidden, variant_id, event, happened_at, data) "
     "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ?, ?, ? FROM files "
     "WHERE id = ? AND owner_id IS NOT NULL"
-)
-_SELECT_EVENT = (
-    "SELECT id, happened_at, data FROM activity_rows WHERE id > ? AND file_id = ? AND event = ? ORDER BY id LIMIT 1"
-)
-_DELETE_EXPIRED = (
-    "DELETE FROM activity_rows WHERE id IN "
-    "(SELECT id FROM activity_rows WHERE happened_at <= ? ORDER BY happened_at LIMIT ?)"
 )
 _BY_OWNER = "r.owner_id = ?"
 _BY_FILE = {
@@ -132,7 +130,9 @@ def erase_variant_label(store: Store, variant_id: int) -> None:
 
 def delete_expired(store: Store, happened_by: int, limit: int) -> int:
     """Delete up to ``limit`` events that happened at or before ``happened_by``. Return how many."""
-    return store.execute(_DELETE_EXPIRED, (happened_by, limit))
+    expired = ActivityRow.select(ActivityRow.id).where(ActivityRow.happened_at <= happened_by)
+    oldest = expired.order_by(ActivityRow.happened_at).limit(limit)
+    return store.execute(ActivityRow.delete().where(ActivityRow.id.in_(oldest)))
 
 
 def list_stream(
@@ -155,7 +155,9 @@ def get_newest_ids(store: Store) -> tuple[int, int]:
 
 def find_event(store: Store, after_id: int, file_id: int, event: str) -> tuple[int, int, str] | None:
     """Return ``(id, happened_at, data)`` of the first event of that kind of a file after ``after_id``, or None."""
-    found = store.fetch_one(_SELECT_EVENT, (after_id, file_id, event))
+    query = ActivityRow.select(ActivityRow.id, ActivityRow.happened_at, ActivityRow.data)
+    query = query.where(ActivityRow.id > after_id, ActivityRow.file == file_id, ActivityRow.event == event)
+    found = store.fetch_one(query.order_by(ActivityRow.id).limit(1))
     return (found[0], found[1], found[2]) if found else None
 
 

@@ -1,8 +1,8 @@
 """The three streams of the event feed; a row is appended once its event is complete."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from peewee import SQL, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, Case, ForeignKeyField, IntegerField, TextField, Value
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row, SequenceField
@@ -59,27 +59,26 @@ class GateRow(Row):
         )
 
 
-# A file without an owner has no feed, so nothing is appended for it.
-_APPEND_DOWNLOAD = (
-    "INSERT INTO download_rows (owner_id, file_id, hidden, read_at, country) "
-    "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ? FROM files "
-    "WHERE id = ? AND owner_id IS NOT NULL"
-)
-_APPEND_GATE_RESPONSE = (
-    "INSERT INTO gate_rows (owner_id, file_id, hidden, read_at, fields) "
-    "SELECT owner_id, id, CASE WHEN trashed_at IS NULL THEN 0 ELSE 1 END, ?, ? FROM files "
-    "WHERE id = ? AND owner_id IS NOT NULL"
-)
+_OF_FILE = ("owner_id", "file", "hidden")  # the columns that a row has from its file
 
 
 def append_download(store: Store, file_id: int, country: str | None, now: int) -> None:
     """Append a download to the stream of the file's owner."""
-    store.execute(_APPEND_DOWNLOAD, (now, country, file_id))
+    row = _select_row(file_id, now, country)
+    store.execute(DownloadRow.insert_from(row, (*_OF_FILE, "read_at", "country")))
 
 
 def append_gate_response(store: Store, file_id: int, fields: str, now: int) -> None:
     """Append a gate response to the stream of the file's owner. ``fields`` is JSON."""
-    store.execute(_APPEND_GATE_RESPONSE, (now, fields, file_id))
+    row = _select_row(file_id, now, fields)
+    store.execute(GateRow.insert_from(row, (*_OF_FILE, "read_at", "fields")))
+
+
+def _select_row(file_id: int, *values: Any) -> Any:
+    """Return a query for ``_OF_FILE`` and ``values``. A file without an owner has no feed, so it finds no row then."""
+    hidden = Case(None, [(File.trashed_at.is_null(), 0)], 1)
+    query = File.select(File.owner, File.id, hidden, *map(Value, values))
+    return query.where(File.id == file_id, File.owner.is_null(False))
 
 
 class Contact(NamedTuple):
@@ -89,15 +88,14 @@ class Contact(NamedTuple):
     created_at: int
 
 
-_SELECT_CONTACTS = "SELECT fields, read_at FROM gate_rows WHERE file_id = ? ORDER BY id DESC LIMIT ?"
-
-
 def list_contacts(store: Store, file_id: int, limit: int) -> list[Contact]:
     """Return the newest ``limit`` completed gate forms of a file, newest first."""
-    return [Contact._make(found) for found in store.fetch_all(_SELECT_CONTACTS, (file_id, limit))]
+    query = GateRow.select(GateRow.fields, GateRow.read_at).where(GateRow.file == file_id)
+    return [Contact._make(found) for found in store.fetch_all(query.order_by(GateRow.id.desc()).limit(limit))]
 
 
-# A file without an owner has no feed. The feed omits trashed files; their rows return when a file is restored.
+# A text, because a query that joins the session would be longer. A file without an owner has no feed. The feed omits
+# trashed files; their rows return when a file is restored.
 _APPEND_VIEW = (
     "INSERT INTO view_rows (owner_id, file_id, hidden, read_at, country, pages_viewed, time_ms) "
     "SELECT f.owner_id, f.id, CASE WHEN f.trashed_at IS NULL THEN 0 ELSE 1 END, "

@@ -2,12 +2,13 @@
 
 from typing import Any, NamedTuple
 
-from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import JOIN, SQL, Case, CompositeKey, ForeignKeyField, IntegerField, TextField, fn
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.readers import Viewer
+from docshare.server.store.tables.sharing import Invite
 
 
 class Note(Row):
@@ -126,105 +127,88 @@ class ReceiptRow(NamedTuple):
     content_version: int
 
 
-# Who wrote a row with a ``viewer_id``, for the owner: the invitee's address, or the pseudonym.
-_IDENTITY = "COALESCE(i.email, v.pseudonym)"
-_JOIN_VIEWER = "LEFT JOIN viewers v ON v.id = r.viewer_id LEFT JOIN invites i ON i.id = v.invite_id"
-# Whether the document still has the page of a row.
-_ON_EXISTING_PAGE = "r.page <= (SELECT total_pages FROM files WHERE id = r.file_id)"
-
 _MAX_SHOWN_NOTES = 1_000  # the newest; the share page must stay small
-_SELECT_NOTES = (
-    f"SELECT r.uuid, r.author, r.body, r.page, r.public, r.viewer_id IS NOT DISTINCT FROM ?, {_IDENTITY}, r.created_at "  # noqa: S608 - fixed
-    f"FROM notes r {_JOIN_VIEWER} WHERE r.file_id = ? AND (r.page IS NULL OR {_ON_EXISTING_PAGE})"
-)
-_SELECT_VISIBLE_NOTES = (
-    f"{_SELECT_NOTES} AND (r.viewer_id = ? OR r.public >= ?) ORDER BY r.id DESC LIMIT {_MAX_SHOWN_NOTES}"
-)
-_NOTES_SINCE = "WHERE r.file_id = ? AND r.created_at >= ?"
-_SELECT_NOTES_SINCE = (
-    f"SELECT r.author, {_IDENTITY}, r.body, r.page, r.public FROM notes r {_JOIN_VIEWER} {_NOTES_SINCE} "  # noqa: S608 - fixed
-    "ORDER BY r.id LIMIT ?"
-)
-_SELECT_MARKS = (
-    f"SELECT r.viewer_id, {_IDENTITY}, r.page, r.mark, r.marked_at FROM marks r {_JOIN_VIEWER} "  # noqa: S608 - fixed
-    f"WHERE r.file_id = ? AND {_ON_EXISTING_PAGE} ORDER BY r.page, r.viewer_id"
-)
-_UPDATE_MARK = "UPDATE marks SET mark = ?, content_version = ?, marked_at = ? WHERE viewer_id = ? AND page = ?"
-_SELECT_ANNOTATIONS = (
-    f"SELECT r.uuid, r.page, r.rect, r.note, {_IDENTITY}, r.created_at FROM annotations r {_JOIN_VIEWER}"  # noqa: S608 - fixed
-)
-_SELECT_RECEIPTS = f"SELECT r.name, {_IDENTITY}, r.confirmed_at, r.content_version FROM receipts r {_JOIN_VIEWER}"  # noqa: S608 - fixed
+# Who wrote a row, for the owner: the invitee's address, or the pseudonym.
+_IDENTITY = fn.COALESCE(Invite.email, Viewer.pseudonym)
+
+
+def _join_author(query: Any) -> Any:
+    return query.join(Viewer, JOIN.LEFT_OUTER).join(Invite, JOIN.LEFT_OUTER)
+
+
+def _is_on_existing_page(model: Any) -> Any:
+    return model.page <= File.select(File.total_pages).where(File.id == model.file)
 
 
 def insert_note(store: Store, file_id: int, viewer_id: int, row: NoteRow) -> None:
     """Insert a note; ``row.page`` in the document's numbers."""
-    Note.insert(
-        uuid=row.uuid,
-        file=file_id,
-        page=row.page,
-        author=row.author,
-        body=row.body,
-        public=row.public,
-        viewer=viewer_id,
-        created_at=row.created_at,
-    ).execute(store.engine)
+    values = row._asdict()
+    del values["mine"], values["identity"]
+    store.execute(Note.insert(**values, file=file_id, viewer=viewer_id))
 
 
 def list_notes(store: Store, file_id: int) -> list[NoteRow]:
     """Return all notes of a file on existing pages, oldest first."""
-    return [NoteRow._make(found) for found in store.fetch_all(f"{_SELECT_NOTES} ORDER BY r.id", (None, file_id))]
+    return [NoteRow._make(found) for found in store.fetch_all(_select_notes(file_id, None).order_by(Note.id))]
 
 
 def list_visible_notes(store: Store, file_id: int, viewer_id: int, min_public: int) -> list[NoteRow]:
     """Return the newest notes of a file, newest first: those of the viewer, and those of which ``public`` is at least
     ``min_public``."""
-    found = store.fetch_all(_SELECT_VISIBLE_NOTES, (viewer_id, file_id, viewer_id, min_public))
-    return [NoteRow._make(row) for row in found]
+    query = _select_notes(file_id, viewer_id).where((Note.viewer == viewer_id) | (Note.public >= min_public))
+    return [NoteRow._make(found) for found in store.fetch_all(query.order_by(Note.id.desc()).limit(_MAX_SHOWN_NOTES))]
+
+
+def _select_notes(file_id: int, viewer_id: int | None) -> Any:
+    is_mine = Case(None, [(Note.viewer == viewer_id, 1)], 0)
+    query = Note.select(Note.uuid, Note.author, Note.body, Note.page, Note.public, is_mine, _IDENTITY, Note.created_at)
+    return _join_author(query).where(Note.file == file_id, Note.page.is_null() | _is_on_existing_page(Note))
 
 
 def list_notes_since(store: Store, file_id: int, since: int, limit: int) -> list[MailedNote]:
     """Return the first ``limit`` notes of a file since a moment (ms), oldest first."""
-    return [MailedNote._make(found) for found in store.fetch_all(_SELECT_NOTES_SINCE, (file_id, since, limit))]
+    query = _join_author(Note.select(Note.author, _IDENTITY, Note.body, Note.page, Note.public))
+    query = query.where(Note.file == file_id, Note.created_at >= since).order_by(Note.id).limit(limit)
+    return [MailedNote._make(found) for found in store.fetch_all(query)]
 
 
 def count_notes_since(store: Store, file_id: int, since: int) -> int:
     """Return how many notes were added to a file since a moment (ms)."""
-    ((count,),) = store.fetch_all(f"SELECT COUNT(*) FROM notes r {_NOTES_SINCE}", (file_id, since))  # noqa: S608 - fixed
-    return int(count)
+    return int(Note.select().where(Note.file == file_id, Note.created_at >= since).count(store.engine))
 
 
 def update_mark(store: Store, viewer_id: int, page: int, mark: str, content_version: int, now: int) -> bool:
     """Change the mark of a viewer on a page; return False if there is none."""
-    return store.execute(_UPDATE_MARK, (mark, content_version, now, viewer_id, page)) > 0
+    changes = {Mark.mark: mark, Mark.content_version: content_version, Mark.marked_at: now}
+    return store.execute(Mark.update(changes).where(Mark.viewer == viewer_id, Mark.page == page)) > 0
 
 
 def insert_mark(
     store: Store, file_id: int, viewer_id: int, page: int, mark: str, content_version: int, now: int
 ) -> None:
     """Insert the mark of a viewer on a page."""
-    Mark.insert(
+    query = Mark.insert(
         viewer=viewer_id, page=page, file=file_id, content_version=content_version, mark=mark, marked_at=now
-    ).execute(store.engine)
+    )
+    store.execute(query)
 
 
 def delete_mark(store: Store, viewer_id: int, page: int) -> None:
     """Delete the mark of a viewer on a page."""
-    store.execute("DELETE FROM marks WHERE viewer_id = ? AND page = ?", (viewer_id, page))
+    store.execute(Mark.delete().where(Mark.viewer == viewer_id, Mark.page == page))
 
 
 def list_marks(store: Store, file_id: int) -> list[MarkRow]:
     """Return all marks of a file on existing pages, by page."""
-    return [MarkRow._make(found) for found in store.fetch_all(_SELECT_MARKS, (file_id,))]
+    query = _join_author(Mark.select(Mark.viewer, _IDENTITY, Mark.page, Mark.mark, Mark.marked_at))
+    query = query.where(Mark.file == file_id, _is_on_existing_page(Mark)).order_by(Mark.page, Mark.viewer)
+    return [MarkRow._make(found) for found in store.fetch_all(query)]
 
 
 def list_marks_of_viewer(store: Store, viewer_id: int) -> list[tuple[int, str]]:
     """Return the pages that a viewer marked, each with its mark."""
-    return [
-        (page, mark)
-        for page, mark in store.fetch_all(
-            "SELECT page, mark FROM marks WHERE viewer_id = ? ORDER BY page", (viewer_id,)
-        )
-    ]
+    query = Mark.select(Mark.page, Mark.mark).where(Mark.viewer == viewer_id).order_by(Mark.page)
+    return [(page, mark) for page, mark in store.fetch_all(query)]
 
 
 def insert_annotation(
@@ -240,7 +224,7 @@ def insert_annotation(
     now: int,
 ) -> None:
     """Insert an annotation. ``rect`` is JSON."""
-    Annotation.insert(
+    query = Annotation.insert(
         uuid=uuid,
         file=file_id,
         viewer=viewer_id,
@@ -249,67 +233,70 @@ def insert_annotation(
         rect=rect,
         note=note,
         created_at=now,
-    ).execute(store.engine)
+    )
+    store.execute(query)
 
 
 def list_annotations(store: Store, file_id: int) -> list[tuple[Any, ...]]:
     """Return all annotations of a file on existing pages, by page, then oldest first, as ``(uuid, page, rect, note,
     identity, created_at)``."""
-    condition = f"WHERE r.file_id = ? AND {_ON_EXISTING_PAGE} ORDER BY r.page, r.id"
-    return store.fetch_all(f"{_SELECT_ANNOTATIONS} {condition}", (file_id,))
+    query = _select_annotations().where(Annotation.file == file_id, _is_on_existing_page(Annotation))
+    return store.fetch_all(query.order_by(Annotation.page, Annotation.id))
 
 
 def list_annotations_of_viewer(store: Store, viewer_id: int) -> list[tuple[Any, ...]]:
     """Return the annotations of a viewer like ``list_annotations``, on all pages, oldest first."""
-    return store.fetch_all(f"{_SELECT_ANNOTATIONS} WHERE r.viewer_id = ? ORDER BY r.id", (viewer_id,))
+    return store.fetch_all(_select_annotations().where(Annotation.viewer == viewer_id).order_by(Annotation.id))
+
+
+def _select_annotations() -> Any:
+    columns = (Annotation.uuid, Annotation.page, Annotation.rect, Annotation.note, _IDENTITY, Annotation.created_at)
+    return _join_author(Annotation.select(*columns))
 
 
 def insert_receipt(store: Store, file_id: int, viewer_id: int, content_version: int, name: str, now: int) -> None:
     """Insert the receipt of a viewer for a version of a file."""
-    Receipt.insert(
-        viewer=viewer_id, file=file_id, content_version=content_version, name=name, confirmed_at=now
-    ).execute(store.engine)
+    query = Receipt.insert(viewer=viewer_id, file=file_id, content_version=content_version, name=name, confirmed_at=now)
+    store.execute(query)
 
 
 def find_receipt(store: Store, viewer_id: int, content_version: int) -> ReceiptRow | None:
     """Return the receipt of a viewer for a version of the file, or None."""
-    found = store.fetch_one(
-        f"{_SELECT_RECEIPTS} WHERE r.viewer_id = ? AND r.content_version = ?", (viewer_id, content_version)
-    )
+    query = _select_receipts().where(Receipt.viewer == viewer_id, Receipt.content_version == content_version)
+    found = store.fetch_one(query)
     return ReceiptRow._make(found) if found else None
 
 
 def find_receipt_name(store: Store, viewer_id: int) -> str | None:
     """Return the name in the latest receipt of a viewer, or None."""
-    found = store.fetch_one(
-        "SELECT name FROM receipts WHERE viewer_id = ? ORDER BY content_version DESC LIMIT 1", (viewer_id,)
-    )
+    query = Receipt.select(Receipt.name).where(Receipt.viewer == viewer_id)
+    found = store.fetch_one(query.order_by(Receipt.content_version.desc()).limit(1))
     return str(found[0]) if found else None
 
 
 def list_receipts(store: Store, file_id: int) -> list[ReceiptRow]:
     """Return all receipts of a file, oldest first."""
-    order = "ORDER BY r.confirmed_at, r.content_version, r.viewer_id"
-    return [
-        ReceiptRow._make(found)
-        for found in store.fetch_all(f"{_SELECT_RECEIPTS} WHERE r.file_id = ? {order}", (file_id,))
-    ]
+    query = _select_receipts().where(Receipt.file == file_id)
+    found = store.fetch_all(query.order_by(Receipt.confirmed_at, Receipt.content_version, Receipt.viewer))
+    return [ReceiptRow._make(row) for row in found]
 
 
-_COUNT_FEEDBACK = "SELECT COUNT(*) FILTER (WHERE viewer_id = ?), COUNT(*) FROM {} WHERE file_id = ?"
-_DELETE_FEEDBACK = {
-    "notes": "DELETE FROM notes WHERE uuid = ? AND viewer_id = ?",
-    "annotations": "DELETE FROM annotations WHERE uuid = ? AND viewer_id = ?",
-}
+def _select_receipts() -> Any:
+    return _join_author(Receipt.select(Receipt.name, _IDENTITY, Receipt.confirmed_at, Receipt.content_version))
+
+
+_MODELS = {"notes": Note, "marks": Mark, "annotations": Annotation, "receipts": Receipt}
 
 
 def count_feedback(store: Store, table: str, viewer_id: int, file_id: int) -> tuple[int, int]:
     """Return how many rows of ``table`` belong to a viewer, and how many to the file."""
-    ((own, of_file),) = store.fetch_all(_COUNT_FEEDBACK.format(table), (viewer_id, file_id))
-    return own, of_file
+    model: Any = _MODELS[table]
+    own = fn.COUNT(1).filter(model.viewer == viewer_id)
+    ((of_viewer, of_file),) = store.fetch_all(model.select(own, fn.COUNT(1)).where(model.file == file_id))
+    return of_viewer, of_file
 
 
 def delete_feedback(store: Store, table: str, uuid: str, viewer_id: int) -> bool:
-    """Delete a row of ``table`` (``notes`` or ``annotations``) that a viewer left. Return False without
-    one."""
-    return store.execute(_DELETE_FEEDBACK[table], (uuid, viewer_id)) > 0
+    """Delete a row of ``table`` (``notes`` or ``annotations``) that a viewer left. Return False without one."""
+    model: Any = _MODELS[table]
+    return store.execute(model.delete().where(model.uuid == uuid, model.viewer == viewer_id)) > 0

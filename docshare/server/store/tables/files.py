@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from peewee import SQL, ForeignKeyField, IntegerField, TextField
+from peewee import JOIN, SQL, ForeignKeyField, IntegerField, TextField, fn
 
 from docshare.server.store.database import Store
 from docshare.server.store.database_file import DatabaseFile
@@ -67,29 +67,16 @@ class Revision(Row):
         indexes = ((("file", "content_version"), True),)
 
 
-_REPLACE_CONTENT = (
-    "UPDATE files SET original_name = ?, size = ?, total_pages = ?, page_sizes = ?, sha256 = ?, blob = ?, "
-    "content_version = ?, updated_at = ?, burned_at = NULL, destroyed_at = NULL, views_consumed = ? WHERE id = ?"
-)
-_ADD_REVISION = (
-    "INSERT INTO revisions (file_id, content_version, original_name, size, total_pages, sha256, created_at) "
-    "SELECT id, content_version, original_name, size, total_pages, sha256, updated_at FROM files WHERE id = ?"
-)
+_REVISED_COLUMNS = ("content_version", "original_name", "size", "total_pages", "sha256")
+_CONTENT_COLUMNS = ("original_name", "size", "total_pages", "page_sizes", "sha256", "blob")
 
 
 def insert(store: Store, columns: Mapping[str, Any]) -> File:
     """Insert a file with its first revision and return it."""
     row = File(**columns)
     row.id = File.insert(**columns).execute(store.engine)
-    Revision.insert(
-        file=row.id,
-        content_version=row.content_version,
-        original_name=row.original_name,
-        size=row.size,
-        total_pages=row.total_pages,
-        sha256=row.sha256,
-        created_at=row.created_at,
-    ).execute(store.engine)
+    revised = {name: getattr(row, name) for name in _REVISED_COLUMNS}
+    store.execute(Revision.insert(**revised, file=row.id, created_at=row.created_at))
     return row
 
 
@@ -100,18 +87,19 @@ def replace_content(
 
     Parameters: ``content`` name, size, pages, page sizes, SHA-256 and blob; ``consumed`` views of the view limit.
     """
-    store.execute(_REPLACE_CONTENT, (*content, version, now, consumed, file_id))
-    store.execute(_ADD_REVISION, (file_id,))
+    changes = dict(zip(_CONTENT_COLUMNS, content, strict=True)) | {"content_version": version, "updated_at": now}
+    update = File.update(**changes, views_consumed=consumed, burned_at=None, destroyed_at=None)
+    store.execute(update.where(File.id == file_id))
+    columns = {getattr(Revision, name): getattr(File, name) for name in _REVISED_COLUMNS}
+    columns |= {Revision.file: File.id, Revision.created_at: File.updated_at}
+    store.execute(Revision.insert_from(File.select(*columns.values()).where(File.id == file_id), [*columns]))
 
 
 def mark_destroyed(store: Store, file_id: int, now: int) -> None:
     """Store when the bytes of a burned file were deleted."""
-    store.execute("UPDATE files SET destroyed_at = ? WHERE id = ?", (now, file_id))
+    store.execute(File.update(destroyed_at=now).where(File.id == file_id))
 
 
-_SELECT_OWNED_BY_ANYBODY = (
-    "SELECT id FROM files WHERE (uuid = ? OR short_id = ?) AND trashed_at IS NULL AND owner_id IS NOT NULL"
-)
 _STORE_WARNING = (
     "UPDATE files SET download_warning = ? WHERE id = ? AND content_version = ? AND settings = ? "
     "AND download_warning IS DISTINCT FROM ?"
@@ -126,20 +114,21 @@ def recall_password_hash(store: Store, file_id: int) -> str | None:
 
 def get_end(store: Store, file_id: int) -> tuple[int | None, int | None]:
     """Return when a file was burned and when it expires (ms), each None for never."""
-    ((burned_at, delete_at),) = store.fetch_all("SELECT burned_at, delete_at FROM files WHERE id = ?", (file_id,))
+    ((burned_at, delete_at),) = store.fetch_all(File.select(File.burned_at, File.delete_at).where(File.id == file_id))
     return burned_at, delete_at
 
 
 def find_owned_by_anybody(store: Store, uuid: str, short_id: str) -> int | None:
     """Return the id of the file with this UUID or short id, whatever account owns it, or None. Files in the trash and
     files without an owner are not found."""
-    found = store.fetch_one(_SELECT_OWNED_BY_ANYBODY, (uuid, short_id))
+    is_named = (File.uuid == uuid) | (File.short_id == short_id)
+    found = store.fetch_one(File.select(File.id).where(is_named, File.trashed_at.is_null(), File.owner.is_null(False)))
     return int(found[0]) if found else None
 
 
 def has_warning(store: Store, file_id: int) -> bool:
     """Return whether a download warning is stored for a file."""
-    return store.fetch_one("SELECT 1 FROM files WHERE id = ? AND download_warning IS NOT NULL", (file_id,)) is not None
+    return bool(File.select().where(File.id == file_id, File.download_warning.is_null(False)).exists(store.engine))
 
 
 def store_warning(store: Store, file_id: int, reason: str | None, *, content_version: int, settings: str) -> None:
@@ -152,7 +141,7 @@ def store_warning(store: Store, file_id: int, reason: str | None, *, content_ver
 
 def mark_all_for_purge(store: Store, owner_id: int, now: int) -> None:
     """Move all files of an account to the trash, due for deletion now."""
-    File.update(trashed_at=now, purge_at=now).where(File.owner == owner_id).execute(store.engine)
+    store.execute(File.update(trashed_at=now, purge_at=now).where(File.owner == owner_id))
 
 
 class NotifiedOwner(NamedTuple):
@@ -185,33 +174,32 @@ def find_notified_owner(store: Store, file_id: int) -> NotifiedOwner | None:
 
 def mark_notified(store: Store, file_id: int, now: int) -> None:
     """Store when the owner was last notified of a view, and the view count of that moment."""
-    store.execute("UPDATE files SET notified_at = ?, notified_views = view_count WHERE id = ?", (now, file_id))
-
-
-_MARK_UNCLAIMED = (
-    "UPDATE files SET trashed_at = ?1, purge_at = ?1 WHERE owner_id IS NULL AND delete_at <= ?2 AND trashed_at IS NULL"
-)
+    store.execute(File.update(notified_at=now, notified_views=File.view_count).where(File.id == file_id))
 
 
 def list_trashed_ids(store: Store) -> list[int]:
     """Return the ids of all files in the trash."""
-    return [file_id for (file_id,) in store.fetch_all("SELECT id FROM files WHERE trashed_at IS NOT NULL")]
+    return _list_ids(store, File.trashed_at.is_null(False))
 
 
 def list_due_ids(store: Store, now: int) -> list[int]:
     """Return the ids of the files that are due for purging."""
-    return [file_id for (file_id,) in store.fetch_all("SELECT id FROM files WHERE purge_at <= ?", (now,))]
+    return _list_ids(store, File.purge_at <= now)
 
 
 def mark_unclaimed_for_purge(store: Store, expired_by: int, now: int) -> None:
     """Mark the files without an owner that expired by ``expired_by`` (ms) as due for purging now."""
-    store.execute(_MARK_UNCLAIMED, (now, expired_by))
+    is_expired = File.owner.is_null() & (File.delete_at <= expired_by) & File.trashed_at.is_null()
+    store.execute(File.update(trashed_at=now, purge_at=now).where(is_expired))
 
 
 def list_unclaimed_due_ids(store: Store, now: int) -> list[int]:
     """Return the ids of the files without an owner that are due for purging."""
-    due = store.fetch_all("SELECT id FROM files WHERE owner_id IS NULL AND purge_at <= ?", (now,))
-    return [file_id for (file_id,) in due]
+    return _list_ids(store, File.owner.is_null() & (File.purge_at <= now))
+
+
+def _list_ids(store: Store, condition: Any) -> list[int]:
+    return [file_id for (file_id,) in store.fetch_all(File.select(File.id).where(condition))]
 
 
 class FrozenFile(NamedTuple):
@@ -234,32 +222,21 @@ class ViewLimit(NamedTuple):
     delete_at: int | None
 
 
-_SELECT_OWNER_AND_TRASH = {
-    column: f"SELECT id, owner_id, trashed_at, purge_at FROM files WHERE {column} = ?"  # noqa: S608 - two columns
-    for column in ("uuid", "short_id")
-}
-_LIST_FROZEN = (
-    "SELECT files.uuid, files.short_id, files.original_name, files.frozen_at, accounts.email FROM files "
-    "LEFT JOIN accounts ON accounts.id = files.owner_id WHERE files.frozen_at IS NOT NULL "
-    "ORDER BY files.frozen_at DESC, files.id DESC"
-)
-_SELECT_VIEW_LIMIT = f"SELECT {', '.join(ViewLimit._fields)} FROM files WHERE id = ?"  # noqa: S608 - columns from the row
-
-
 def find_owner_and_trash(store: Store, column: str, key: str) -> tuple[Any, ...] | None:
     """Return ``(id, owner_id, trashed_at, purge_at)`` of the file whose ``column`` (``uuid`` or ``short_id``) is
     ``key``, or None."""
-    return store.fetch_one(_SELECT_OWNER_AND_TRASH[column], (key,))
+    query = File.select(File.id, File.owner, File.trashed_at, File.purge_at)
+    return store.fetch_one(query.where(getattr(File, column) == key))
 
 
 def has_slug(store: Store, slug: str) -> bool:
     """Return whether a file has this slug."""
-    return store.fetch_one("SELECT 1 FROM files WHERE slug = ?", (slug,)) is not None
+    return bool(File.select().where(File.slug == slug).exists(store.engine))
 
 
 def update_settings(store: Store, file_id: int, settings: str, now: int, **columns: Any) -> None:
     """Store the settings of a file: the JSON, and the ``columns`` of the settings that have one."""
-    File.update(**columns, settings=settings, updated_at=now).where(File.id == file_id).execute(store.engine)
+    store.execute(File.update(**columns, settings=settings, updated_at=now).where(File.id == file_id))
 
 
 _ENABLE_SETTING = Statement(
@@ -275,93 +252,105 @@ def enable_setting(store: Store, file_id: int, name: str) -> None:
 
 def set_delete_at(store: Store, file_id: int, delete_at: int | None) -> None:
     """Change when the link of a file expires."""
-    File.update(delete_at=delete_at).where(File.id == file_id).execute(store.engine)
+    store.execute(File.update(delete_at=delete_at).where(File.id == file_id))
 
 
 def find_for_claim(store: Store, file_id: int | None) -> tuple[int, str, str, int | None, int] | None:
     """Return ``(id, uuid, short_id, owner_id, size)`` of an active file, or None."""
-    found = store.fetch_one(
-        "SELECT id, uuid, short_id, owner_id, size FROM files WHERE id = ? AND trashed_at IS NULL", (file_id,)
-    )
+    if file_id is None:
+        return None
+    query = File.select(File.id, File.uuid, File.short_id, File.owner, File.size)
+    found = store.fetch_one(query.where(File.id == file_id, File.trashed_at.is_null()))
     return (found[0], found[1], found[2], found[3], found[4]) if found else None
 
 
 def set_owner(store: Store, file_id: int, owner_id: int, now: int) -> None:
     """Make an account the owner of a file."""
-    File.update(owner=owner_id, updated_at=now).where(File.id == file_id).execute(store.engine)
+    store.execute(File.update(owner=owner_id, updated_at=now).where(File.id == file_id))
 
 
 def freeze(store: Store, file_id: int, now: int) -> None:
     """Store when a file was frozen; freezing it again keeps the first date."""
-    store.execute("UPDATE files SET frozen_at = COALESCE(frozen_at, ?) WHERE id = ?", (now, file_id))
+    store.execute(File.update(frozen_at=fn.COALESCE(File.frozen_at, now)).where(File.id == file_id))
 
 
 def unfreeze(store: Store, file_id: int) -> None:
     """Erase when a file was frozen."""
-    store.execute("UPDATE files SET frozen_at = NULL WHERE id = ?", (file_id,))
+    store.execute(File.update(frozen_at=None).where(File.id == file_id))
 
 
 def get_frozen(store: Store, file_id: int) -> FrozenFile:
     """Return an existing file, without the email of its owner."""
-    found = store.fetch_all("SELECT uuid, short_id, original_name, frozen_at FROM files WHERE id = ?", (file_id,))
-    return FrozenFile(*found[0])
+    (found,) = store.fetch_all(File.select(*_frozen_columns()).where(File.id == file_id))
+    return FrozenFile(*found)
 
 
 def list_frozen(store: Store) -> list[FrozenFile]:
     """Return all frozen files, the one that was frozen last first."""
-    return [FrozenFile._make(found) for found in store.fetch_all(_LIST_FROZEN)]
+    query = File.select(*_frozen_columns(), Account.email).join(Account, JOIN.LEFT_OUTER)
+    frozen = query.where(File.frozen_at.is_null(False)).order_by(File.frozen_at.desc(), File.id.desc())
+    return [FrozenFile._make(found) for found in store.fetch_all(frozen)]
+
+
+def _frozen_columns() -> list[Any]:
+    return [getattr(File, name) for name in FrozenFile._fields[:-1]]
 
 
 def find_view_limit(store: Store, file_id: int) -> ViewLimit | None:
     """Return the view limit of a file with its state, or None if the file was deleted."""
-    found = store.fetch_one(_SELECT_VIEW_LIMIT, (file_id,))
+    columns = (getattr(File, name) for name in ViewLimit._fields)
+    found = store.fetch_one(File.select(*columns).where(File.id == file_id))
     return ViewLimit._make(found) if found else None
 
 
 def set_views_consumed(store: Store, file_id: int, consumed: int, burned_at: int | None) -> None:
     """Store how many views of its limit a file has used, and when that burned it."""
-    store.execute("UPDATE files SET views_consumed = ?, burned_at = ? WHERE id = ?", (consumed, burned_at, file_id))
+    store.execute(File.update(views_consumed=consumed, burned_at=burned_at).where(File.id == file_id))
 
 
 def mark_trashed(store: Store, file_id: int, trashed_at: int, purge_at: int) -> None:
     """Move a file to the trash until ``purge_at`` (ms)."""
-    store.execute("UPDATE files SET trashed_at = ?, purge_at = ? WHERE id = ?", (trashed_at, purge_at, file_id))
+    store.execute(File.update(trashed_at=trashed_at, purge_at=purge_at).where(File.id == file_id))
 
 
 def restore(store: Store, file_id: int) -> None:
     """Restore a file from the trash."""
-    store.execute("UPDATE files SET trashed_at = NULL, purge_at = NULL WHERE id = ?", (file_id,))
+    store.execute(File.update(trashed_at=None, purge_at=None).where(File.id == file_id))
 
 
 def mark_for_purge(store: Store, file_id: int, now: int) -> None:
     """Mark a file in the trash as due for purging now."""
-    store.execute("UPDATE files SET purge_at = ? WHERE id = ? AND trashed_at IS NOT NULL", (now, file_id))
+    store.execute(File.update(purge_at=now).where(File.id == file_id, File.trashed_at.is_null(False)))
 
 
 def delete(store: Store, file_id: int) -> None:
     """Delete a file with every row that belongs to it."""
-    store.execute("DELETE FROM files WHERE id = ?", (file_id,))
+    store.execute(File.delete().where(File.id == file_id))
+
+
+# Run for every counted session, by the benchmark ``beacons``.
+_COUNT_VIEW = "UPDATE files SET view_count = view_count + 1 WHERE id = ?"
 
 
 def increment_view_count(store: Store, file_id: int) -> None:
     """Count one view."""
-    store.execute("UPDATE files SET view_count = view_count + 1 WHERE id = ?", (file_id,))
+    store.execute(_COUNT_VIEW, (file_id,))
 
 
 def find_name(store: Store, file_id: int) -> tuple[str, str] | None:
     """Return the UUID and the name of a file, or None."""
-    found = store.fetch_one("SELECT uuid, original_name FROM files WHERE id = ?", (file_id,))
+    found = store.fetch_one(File.select(File.uuid, File.original_name).where(File.id == file_id))
     return (found[0], found[1]) if found else None
 
 
 def decrement_view_count(store: Store, file_id: int) -> None:
     """Take back one view."""
-    store.execute("UPDATE files SET view_count = view_count - 1 WHERE id = ?", (file_id,))
+    store.execute(File.update(view_count=File.view_count - 1).where(File.id == file_id))
 
 
 def replace_blob(store: Store, file_id: int, blob: str, old: str) -> bool:
     """Let a file refer to ``blob``, a copy of ``old``; return False if it does not refer to ``old`` any more."""
-    return store.execute("UPDATE files SET blob = ? WHERE id = ? AND blob = ?", (blob, file_id, old)) > 0
+    return store.execute(File.update(blob=blob).where(File.id == file_id, File.blob == old)) > 0
 
 
 def freeze_by_uuid(database: DatabaseFile, uuid: str, now: int) -> bool:

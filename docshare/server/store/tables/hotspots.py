@@ -39,6 +39,7 @@ class StoredHotspot(NamedTuple):
     created_at: int
 
 
+# Run for every page of a link, by the benchmark ``viewer``.
 _SELECT = (
     "SELECT h.uuid, f.uuid, h.page, h.rect, h.label, h.url, a.uuid, h.created_at FROM hotspots h "
     "JOIN files f ON f.id = h.file_id LEFT JOIN assets a ON a.id = h.asset_id"
@@ -70,14 +71,15 @@ def insert(
     now: int,
 ) -> None:
     """Insert a hotspot. ``rect`` is JSON."""
-    Hotspot.insert(
+    query = Hotspot.insert(
         uuid=uuid, file=file_id, page=page, rect=rect, label=label, url=url, asset=asset_id, created_at=now
-    ).execute(store.engine)
+    )
+    store.execute(query)
 
 
 def delete(store: Store, uuid: str) -> None:
     """Delete a hotspot with its taps."""
-    store.execute("DELETE FROM hotspots WHERE uuid = ?", (uuid,))
+    store.execute(Hotspot.delete().where(Hotspot.uuid == uuid))
 
 
 class HotspotTaps(NamedTuple):
@@ -89,6 +91,7 @@ class HotspotTaps(NamedTuple):
     taps: int
 
 
+# Part of every report: run by the benchmark ``readership``.
 _SELECT_TAPS = """
 SELECT h.uuid, h.page, h.label, (SELECT COUNT(*) FROM taps t WHERE t.hotspot_id = h.id
     AND t.tapped_at >= ?2 AND t.tapped_at < ?3)
@@ -101,10 +104,8 @@ def count_taps(store: Store, file_id: int, between: tuple[int, int]) -> list[Hot
     return [HotspotTaps._make(found) for found in store.fetch_all(_SELECT_TAPS, (file_id, *between))]
 
 
-_SELECT_OF_FILE = "SELECT id, page FROM hotspots WHERE file_id = ? AND uuid = ?"
-
-
 def find_of_file(store: Store, file_id: int, uuid: str) -> tuple[int, int] | None:
     """Return the id and the page of a hotspot of a file, or None."""
-    found = store.fetch_one(_SELECT_OF_FILE, (file_id, uuid))
+    query = Hotspot.select(Hotspot.id, Hotspot.page).where(Hotspot.file == file_id, Hotspot.uuid == uuid)
+    found = store.fetch_one(query)
     return (found[0], found[1]) if found else None

@@ -1,12 +1,13 @@
-"""Read the files of an owner: active files with their revisions, and files in the trash.
-
-Lists and details are read often, so the statements bypass the models.
-"""
+"""Read the files of an owner: active files with their revisions, and files in the trash."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from peewee import SQL, fn
 
 from docshare.server.store.database import Store
+from docshare.server.store.tables.accounts import Account
+from docshare.server.store.tables.files import File
 
 
 class FileRow(NamedTuple):
@@ -62,6 +63,8 @@ class TrashedFile(NamedTuple):
     plan: int
 
 
+# Requests of the API and of the library run these texts. Of tests/benchmarks, json_endpoint counts the files, file_list
+# lists them, library searches the names and reads a page, and readership finds the file of a request.
 _COLUMNS = ", ".join(FileRow._fields).replace("protected", "password_hash IS NOT NULL")
 _SELECT_OWNED = f"SELECT {_COLUMNS} FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
 _LIST = f"{_SELECT_OWNED} ORDER BY id DESC"
@@ -70,9 +73,6 @@ _MANAGED = {
     column: f"SELECT {_COLUMNS} FROM files WHERE id = ? AND owner_id IS NULL AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - as above
     for column in ("uuid", "short_id")
 }
-_REVISIONS = f"""
-SELECT {", ".join(RevisionRow._fields)} FROM revisions WHERE file_id = ? ORDER BY content_version DESC
-"""  # noqa: S608 - columns from the row
 _NAMES = "SELECT id, original_name, slug FROM files WHERE owner_id = ? AND trashed_at IS NULL"
 _IDS = "SELECT id FROM files WHERE owner_id = ? AND trashed_at IS NULL AND uuid IN (JSON_TEXTS(?))"
 # Not the states of a file: a reader cannot open a frozen link either.
@@ -96,14 +96,11 @@ _SELECT_PAGE = (
     f"SELECT {_COLUMNS}, frozen_at IS NOT NULL FROM files WHERE owner_id = ? AND trashed_at IS NULL"  # noqa: S608 - columns from the row
     " AND (CAST(? AS TEXT) IS NULL OR id IN (JSON_NUMBERS(?))) ORDER BY {} LIMIT ? OFFSET ?"
 )
-_TRASH_COLUMNS = ", ".join(f"f.{name}" for name in TrashedFile._fields[:-1])
-# Files that are due for deletion are not found: a restore could only recover a part of them.
-_SELECT_TRASHED = (
-    f"SELECT {_TRASH_COLUMNS}, a.plan FROM files f JOIN accounts a ON a.id = f.owner_id "  # noqa: S608 - columns from the row
-    "WHERE f.trashed_at IS NOT NULL AND f.purge_at > ?"
+_REVISIONS = (
+    f"SELECT {', '.join(RevisionRow._fields)} FROM revisions "  # noqa: S608 - columns from the row
+    "WHERE file_id = ? ORDER BY content_version DESC"
 )
-_TRASHED_OF_OWNER = f"{_SELECT_TRASHED} AND f.owner_id = ? ORDER BY f.trashed_at DESC, f.id DESC"
-_ONE_TRASHED = {column: f"{_SELECT_TRASHED} AND f.{column} = ?" for column in ("uuid", "short_id")}
+_COUNT = "SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL"
 
 
 def stream_files(store: Store, owner_id: int | None) -> Iterator[FileRow]:
@@ -119,7 +116,7 @@ def find_owned(store: Store, owner_id: int | None, column: str, key: str) -> Fil
 
 def find_uuid(store: Store, file_id: int) -> str | None:
     """Return the UUID of a file, or None if it was purged."""
-    found = store.fetch_one("SELECT uuid FROM files WHERE id = ?", (file_id,))
+    found = store.fetch_one(File.select(File.uuid).where(File.id == file_id))
     return str(found[0]) if found else None
 
 
@@ -167,79 +164,77 @@ def list_ids(store: Store, owner_id: int | None, uuids: str) -> list[int]:
 
 def list_trashed(store: Store, owner_id: int, now: int) -> list[TrashedFile]:
     """Return the files of an account in the trash, newest first."""
-    return [TrashedFile._make(found) for found in store.fetch_all(_TRASHED_OF_OWNER, (now, owner_id))]
+    query = _select_trashed(File.owner == owner_id, now).order_by(File.trashed_at.desc(), File.id.desc())
+    return [TrashedFile._make(found) for found in store.fetch_all(query)]
 
 
 def find_trashed(store: Store, column: str, key: str, now: int) -> TrashedFile | None:
     """Return the file in the trash whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
-    found = store.fetch_one(_ONE_TRASHED[column], (now, key))
+    found = store.fetch_one(_select_trashed(getattr(File, column) == key, now))
     return TrashedFile._make(found) if found else None
+
+
+def _select_trashed(condition: Any, now: int) -> Any:
+    """Build a query that does not find files that are due for deletion: a restore could only recover a part of them."""
+    columns = (getattr(File, name) for name in TrashedFile._fields[:-1])
+    is_kept = File.trashed_at.is_null(False) & (File.purge_at > now)
+    return File.select(*columns, Account.plan).join(Account).where(condition, is_kept)
 
 
 def measure_usage(store: Store) -> dict[int, tuple[int, int, int]]:
     """Return, by account, the number of its files, their size in bytes and their counted sessions. Files in the trash
     and files whose bytes were deleted are left out."""
-    rows = store.fetch_all(
-        "SELECT owner_id, COUNT(*), COALESCE(SUM(size), 0), COALESCE(SUM(view_count), 0) FROM files "
-        "WHERE owner_id IS NOT NULL AND trashed_at IS NULL AND destroyed_at IS NULL GROUP BY owner_id"
-    )
+    query = File.select(File.owner, fn.COUNT(SQL("*")), fn.SUM(File.size), fn.SUM(File.view_count))
+    rows = store.fetch_all(query.where(File.owner.is_null(False), _is_stored()).group_by(File.owner))
     return {int(owner): (int(files), int(size), int(sessions)) for owner, files, size, sessions in rows}
 
 
 def sum_stored_bytes(store: Store, owner_id: int) -> int:
     """Return the size of all files of an account, without those in the trash and those whose bytes were deleted."""
-    ((total,),) = store.fetch_all(
-        "SELECT COALESCE(SUM(size), 0) FROM files WHERE owner_id = ? AND trashed_at IS NULL AND destroyed_at IS NULL",
-        (owner_id,),
-    )
+    query = File.select(fn.COALESCE(fn.SUM(File.size), 0)).where(File.owner == owner_id, _is_stored())
+    ((total,),) = store.fetch_all(query)
     return int(total)
+
+
+def _is_stored() -> Any:
+    return File.trashed_at.is_null() & File.destroyed_at.is_null()
 
 
 def list_ids_of_owner(store: Store, owner_id: int) -> list[int]:
     """Return the ids of all files of an account, including those in the trash."""
-    return [file_id for (file_id,) in store.fetch_all("SELECT id FROM files WHERE owner_id = ?", (owner_id,))]
+    return [file_id for (file_id,) in store.fetch_all(File.select(File.id).where(File.owner == owner_id))]
 
 
 def has_any(store: Store, owner_id: int) -> bool:
     """Return whether an account has a file, including those in the trash."""
-    return store.fetch_one("SELECT 1 FROM files WHERE owner_id = ? LIMIT 1", (owner_id,)) is not None
-
-
-_COUNT_UP_TO = "SELECT COUNT(*) FROM (SELECT 1 FROM files WHERE owner_id = ? AND trashed_at IS NULL LIMIT ?) found"
+    return bool(File.select().where(File.owner == owner_id).exists(store.engine))
 
 
 def recall_count(store: Store, owner_id: int) -> int:
     """Return how many active files an account has."""
-    found = store.fetch_cached("SELECT COUNT(*) FROM files WHERE owner_id = ? AND trashed_at IS NULL", (owner_id,))
+    found = store.fetch_cached(_COUNT, (owner_id,))
     return int(found[0]) if found else 0
 
 
 def count_up_to(store: Store, owner_id: int, limit: int) -> int:
     """Return how many active files an account has, without counting further than ``limit``."""
-    found = store.fetch_one(_COUNT_UP_TO, (owner_id, limit))
-    return int(found[0]) if found else 0
-
-
-_SELECT_NEWEST = """
-SELECT uuid, original_name FROM files WHERE owner_id = ? AND trashed_at IS NULL
-    AND (CAST(? AS BIGINT) IS NULL OR id = ?)
-ORDER BY id DESC LIMIT 1
-"""
+    return int(_select_active(owner_id).limit(limit).count(store.engine))
 
 
 def find_newest_name(store: Store, owner_id: int | None, file_id: int | None) -> tuple[str, str] | None:
     """Return the UUID and the name of the owner's newest active file, or of the file ``file_id`` if it is given."""
-    found = store.fetch_one(_SELECT_NEWEST, (owner_id, file_id, file_id))
+    if owner_id is None:
+        return None
+    query = _select_active(owner_id, File.uuid, File.original_name).order_by(File.id.desc()).limit(1)
+    found = store.fetch_one(query if file_id is None else query.where(File.id == file_id))
     return (found[0], found[1]) if found else None
-
-
-_FIND_ACTIVE = {
-    column: f"SELECT id FROM files WHERE owner_id = ? AND trashed_at IS NULL AND {column} = ?"  # noqa: S608 - two words
-    for column in ("uuid", "short_id")
-}
 
 
 def find_active_id(store: Store, owner_id: int, column: str, key: str) -> int | None:
     """Return the id of an owner's active file whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
-    found = store.fetch_one(_FIND_ACTIVE[column], (owner_id, key))
+    found = store.fetch_one(_select_active(owner_id, File.id).where(getattr(File, column) == key))
     return int(found[0]) if found else None
+
+
+def _select_active(owner_id: int, *columns: Any) -> Any:
+    return File.select(*columns).where(File.owner == owner_id, File.trashed_at.is_null())

@@ -1,7 +1,7 @@
 """Find the file behind the name in a share link, with the variant or the invite that the name belongs to.
 
-Every page image needs this, so the statements bypass the models, and omit the page sizes, of which a file can have
-50,000.
+Every page image and every beacon needs this, so the statements are text (tests/benchmarks: page_warm and beacons), and
+omit the page sizes, of which a file can have 50,000.
 """
 
 from typing import NamedTuple

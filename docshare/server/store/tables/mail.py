@@ -1,8 +1,8 @@
 """The outbox: mails that are pending, sent, or failed."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField, fn
 
 from docshare.server.store.database import Store
 from docshare.server.store.database_file import DatabaseFile
@@ -71,28 +71,9 @@ class MailRow(NamedTuple):
     file_id: int | None
 
 
-_SELECT = f"SELECT {', '.join(MailRow._fields)} FROM mails"  # noqa: S608 - columns from the row
-_IS_RETAINED = "(created_at > ? OR next_at IS NOT NULL)"  # the job that deletes the others runs once an hour
-_INSERT = (
-    "INSERT INTO mails "
-    "(uuid, file_id, recipient, subject, body, created_at, next_at, gathers_until, account_id, notice) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_SELECT_GATHERING = "SELECT id, created_at FROM mails WHERE file_id = ? AND recipient = ? AND gathers_until > ?"
-_SELECT_QUEUE = "SELECT COUNT(*), MIN(created_at), MIN(next_at) FROM mails WHERE next_at IS NOT NULL"
 _CANCEL_PENDING = (
     "UPDATE mails SET next_at = NULL, gathers_until = NULL, failed_at = ?, error = 'held back by a restore' "
     "WHERE next_at IS NOT NULL"
-)
-_IS_MUTED = (
-    "SELECT 1 FROM muted_notices WHERE account_id = ? AND notice = ? "
-    "UNION ALL SELECT 1 FROM accounts WHERE id = ? AND disabled_at IS NOT NULL"
-)
-# A mail about a file in the trash is kept with it: a restore releases it, a purge deletes it.
-_FILE_NOT_TRASHED = "NOT EXISTS (SELECT 1 FROM files f WHERE f.id = mails.file_id AND f.trashed_at IS NOT NULL)"
-_CLAIM = (
-    "UPDATE mails SET attempts = attempts + 1, next_at = ? "  # noqa: S608 - words from above
-    f"WHERE id = ? AND attempts = ? AND next_at IS NOT NULL AND {_FILE_NOT_TRASHED}"
 )
 
 
@@ -110,81 +91,105 @@ def insert(
     gathers_until: int | None,
 ) -> None:
     """Insert a mail. ``notice`` is the id of the account and the kind of notice."""
-    row = (uuid, file_id, recipient, subject, body, now, next_at, gathers_until, *(notice or (None, None)))
-    store.execute(_INSERT, row)
+    account_id, kind = notice or (None, None)
+    query = Mail.insert(
+        uuid=uuid,
+        file=file_id,
+        recipient=recipient,
+        subject=subject,
+        body=body,
+        created_at=now,
+        next_at=next_at,
+        gathers_until=gathers_until,
+        account=account_id,
+        notice=kind,
+    )
+    store.execute(query)
 
 
 def find_gathering(store: Store, file_id: int, recipient: str, now: int) -> tuple[int, int] | None:
     """Return the id and the creation time (ms) of the mail about a file that still collects notices, or None."""
-    found = store.fetch_one(_SELECT_GATHERING, (file_id, recipient, now))
+    query = Mail.select(Mail.id, Mail.created_at)
+    found = store.fetch_one(query.where(Mail.file == file_id, Mail.recipient == recipient, Mail.gathers_until > now))
     return (found[0], found[1]) if found else None
 
 
 def rewrite(store: Store, mail_id: int, subject: str, body: str) -> None:
     """Replace the subject and the body of a mail."""
-    store.execute("UPDATE mails SET subject = ?, body = ? WHERE id = ?", (subject, body, mail_id))
+    store.execute(Mail.update(subject=subject, body=body).where(Mail.id == mail_id))
 
 
 def list_due(store: Store, now: int, limit: int) -> list[MailRow]:
     """Return up to ``limit`` mails that are due, without those about files in the trash."""
-    due = store.fetch_all(
-        f"{_SELECT} WHERE next_at <= ? AND {_FILE_NOT_TRASHED} ORDER BY next_at LIMIT ?", (now, limit)
-    )
-    return [MailRow._make(found) for found in due]
+    query = _select_mails().where(Mail.next_at <= now, ~_is_file_trashed()).order_by(Mail.next_at).limit(limit)
+    return [MailRow._make(found) for found in store.fetch_all(query)]
 
 
 def claim(store: Store, row: MailRow, next_at: int | None) -> bool:
     """Count an attempt and store when the next one is due; return False if the mail was changed meanwhile."""
-    return store.execute(_CLAIM, (next_at, row.id, row.attempts)) > 0
+    query = Mail.update({Mail.attempts: Mail.attempts + 1, Mail.next_at: next_at})
+    is_unchanged = (Mail.id == row.id) & (Mail.attempts == row.attempts) & Mail.next_at.is_null(False)
+    return store.execute(query.where(is_unchanged, ~_is_file_trashed())) > 0
+
+
+def _is_file_trashed() -> Any:
+    # A mail about a file in the trash is kept with it: a restore releases it, a purge deletes it.
+    return fn.EXISTS(File.select(File.id).where(File.id == Mail.file, File.trashed_at.is_null(False)))
 
 
 def mark_sent(store: Store, mail_id: int, now: int) -> None:
     """Store when a mail was sent."""
-    store.execute("UPDATE mails SET sent_at = ?, next_at = NULL, error = NULL WHERE id = ?", (now, mail_id))
+    store.execute(Mail.update(sent_at=now, next_at=None, error=None).where(Mail.id == mail_id))
 
 
 def mark_failed(store: Store, mail_id: int, error: str, *, next_at: int | None, failed_at: int | None) -> None:
     """Store the error of an attempt, and either when the next one is due or when the mail failed for good."""
-    store.execute(
-        "UPDATE mails SET next_at = ?, failed_at = ?, error = ? WHERE id = ?", (next_at, failed_at, error, mail_id)
-    )
+    store.execute(Mail.update(next_at=next_at, failed_at=failed_at, error=error).where(Mail.id == mail_id))
 
 
 def readdress(store: Store, old: str, new: str, next_at: int | None) -> None:
     """Send the mails to ``old`` that were not sent yet to ``new``; ``next_at`` is when those without a next attempt are
     due."""
-    store.execute(
-        "UPDATE mails SET recipient = ?, next_at = COALESCE(next_at, ?) "
-        "WHERE recipient = ? AND sent_at IS NULL AND failed_at IS NULL",
-        (new, next_at, old),
-    )
+    query = Mail.update({Mail.recipient: new, Mail.next_at: fn.COALESCE(Mail.next_at, next_at)})
+    store.execute(query.where(Mail.recipient == old, Mail.sent_at.is_null(), Mail.failed_at.is_null()))
 
 
 def delete_expired(store: Store, created_by: int) -> int:
     """Delete the mails created by ``created_by`` (ms) that need no further attempt; return how many."""
-    return store.execute("DELETE FROM mails WHERE created_at <= ? AND next_at IS NULL", (created_by,))
+    return store.execute(Mail.delete().where(Mail.created_at <= created_by, Mail.next_at.is_null()))
 
 
 def list_newest(store: Store, created_after: int, limit: int) -> list[MailRow]:
     """Return the newest mails, newest first: those created after ``created_after`` (ms) and those still pending."""
-    rows = store.fetch_all(f"{_SELECT} WHERE {_IS_RETAINED} ORDER BY id DESC LIMIT ?", (created_after, limit))
-    return [MailRow._make(found) for found in rows]
+    query = _select_mails().where(_is_retained(created_after)).order_by(Mail.id.desc()).limit(limit)
+    return [MailRow._make(found) for found in store.fetch_all(query)]
 
 
 def find(store: Store, uuid: str, created_after: int) -> MailRow | None:
     """Return the mail ``uuid``, or None; of the mails created by ``created_after`` (ms) only pending ones."""
-    found = store.fetch_one(f"{_SELECT} WHERE {_IS_RETAINED} AND uuid = ?", (created_after, uuid))
+    found = store.fetch_one(_select_mails().where(_is_retained(created_after), Mail.uuid == uuid))
     return MailRow._make(found) if found else None
+
+
+def _select_mails() -> Any:
+    return Mail.select(*(getattr(Mail, name) for name in MailRow._fields))
+
+
+def _is_retained(created_after: int) -> Any:
+    # The job that deletes the others runs once an hour.
+    return (Mail.created_at > created_after) | Mail.next_at.is_null(False)
 
 
 def delete_pending(store: Store, account_id: int, notice: str) -> None:
     """Delete the pending notices of one kind to an account."""
-    store.execute("DELETE FROM mails WHERE account_id = ? AND notice = ? AND next_at IS NOT NULL", (account_id, notice))
+    is_of_kind = (Mail.account == account_id) & (Mail.notice == notice)
+    store.execute(Mail.delete().where(is_of_kind, Mail.next_at.is_null(False)))
 
 
 def get_queue(store: Store) -> QueueState:
     """Return the state of the outbox, read from the index of pending mails."""
-    return QueueState._make(store.fetch_all(_SELECT_QUEUE)[0])
+    query = Mail.select(fn.COUNT(Mail.id), fn.MIN(Mail.created_at), fn.MIN(Mail.next_at))
+    return QueueState._make(store.fetch_all(query.where(Mail.next_at.is_null(False)))[0])
 
 
 def count_late(store: Store | DatabaseFile, due_before: int) -> int:
@@ -207,22 +212,26 @@ def cancel_pending(database: DatabaseFile, now: int) -> None:
 
 def is_muted(store: Store, account_id: int, notice: str) -> bool:
     """Return whether an account gets no notices of one kind: it has switched them off, or it is disabled."""
-    found = store.fetch_one(_IS_MUTED, (account_id, notice, account_id))
-    return found is not None
+    is_switched_off = fn.EXISTS(MutedNotice.select(MutedNotice.notice).where(_is_notice(account_id, notice)))
+    query = Account.select().where(Account.id == account_id, is_switched_off | Account.disabled_at.is_null(False))
+    return bool(query.exists(store.engine))
 
 
 def list_muted(store: Store, account_id: int) -> list[str]:
     """Return the kinds of notices that an account has switched off."""
-    found = store.fetch_all("SELECT notice FROM muted_notices WHERE account_id = ? ORDER BY notice", (account_id,))
-    return [notice for (notice,) in found]
+    query = MutedNotice.select(MutedNotice.notice).where(MutedNotice.account == account_id)
+    return [notice for (notice,) in store.fetch_all(query.order_by(MutedNotice.notice))]
 
 
 def mute(store: Store, account_id: int, notice: str, now: int) -> None:
     """Turn one kind of notice to an account off; repeating this keeps the first date."""
-    MutedNotice.insert(account=account_id, notice=notice, muted_at=now).on_conflict_ignore().execute(store.engine)
+    store.execute(MutedNotice.insert(account=account_id, notice=notice, muted_at=now).on_conflict_ignore())
 
 
 def unmute(store: Store, account_id: int, notice: str) -> None:
     """Turn one kind of notice to an account on again."""
-    is_this = (MutedNotice.account == account_id) & (MutedNotice.notice == notice)
-    MutedNotice.delete().where(is_this).execute(store.engine)
+    store.execute(MutedNotice.delete().where(_is_notice(account_id, notice)))
+
+
+def _is_notice(account_id: int, notice: str) -> Any:
+    return (MutedNotice.account == account_id) & (MutedNotice.notice == notice)

@@ -125,18 +125,7 @@ class AppRow(NamedTuple):
     expires_at: int
 
 
-_SELECT_CLIENT = f"SELECT {', '.join(ClientRow._fields)} FROM oauth_clients"  # noqa: S608 - columns from the row
-_SELECT_CODE = f"SELECT {', '.join(AuthorizationCode._fields)} FROM oauth_codes WHERE digest = ?"  # noqa: S608 - as above
-_SELECT_TOKEN = (
-    "SELECT t.digest, t.kind, t.grant_id, g.client_id, g.scopes, g.expires_at, t.rotated_at "  # noqa: S105 - a statement
-    "FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN accounts a ON a.id = g.account_id "
-    "WHERE t.digest = ? AND t.expires_at > ? AND g.revoked_at IS NULL AND g.expires_at > ? AND a.disabled_at IS NULL"
-)
-_SELECT_APPS = (
-    "SELECT g.uuid, c.name, c.client_id, g.scopes, g.created_at, g.used_at, g.expires_at "
-    "FROM oauth_grants g JOIN oauth_clients c ON c.id = g.client_id "
-    "WHERE g.account_id = ? AND g.revoked_at IS NULL AND g.expires_at > ? ORDER BY g.id DESC"
-)
+# Run for every request of an app, by the benchmark ``oauth_refresh``.
 _SELECT_ACCOUNT = """
 SELECT a.id, a.uuid, a.email, a.name, a.plan, a.created_at, t.scopes, t.expires_at
 FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id JOIN accounts a ON a.id = g.account_id
@@ -146,27 +135,32 @@ WHERE t.digest = ? AND t.kind = 'access' AND g.revoked_at IS NULL AND a.disabled
 
 def find_client(store: Store, client_id: str) -> ClientRow | None:
     """Return the client ``client_id``, or None."""
-    found = store.fetch_one(f"{_SELECT_CLIENT} WHERE client_id = ?", (client_id,))
+    found = store.fetch_one(_select_clients().where(OAuthClient.client_id == client_id))
     return ClientRow._make(found) if found else None
 
 
 def list_clients(store: Store) -> list[ClientRow]:
     """Return all clients, oldest first."""
-    return [ClientRow._make(found) for found in store.fetch_all(f"{_SELECT_CLIENT} ORDER BY id")]
+    return [ClientRow._make(found) for found in store.fetch_all(_select_clients().order_by(OAuthClient.id))]
+
+
+def _select_clients() -> Any:
+    return OAuthClient.select(*(getattr(OAuthClient, name) for name in ClientRow._fields))
 
 
 def insert_client(
     store: Store, client_id: str, name: str, redirect_uris: str, secret_digest: str | None, now: int
 ) -> None:
     """Insert a client. ``redirect_uris`` is a JSON list."""
-    OAuthClient.insert(
+    query = OAuthClient.insert(
         client_id=client_id, name=name, redirect_uris=redirect_uris, secret_digest=secret_digest, created_at=now
-    ).execute(store.engine)
+    )
+    store.execute(query)
 
 
 def delete_client(store: Store, row_id: int) -> None:
     """Delete a client; its grants, codes and tokens go with it."""
-    OAuthClient.delete().where(OAuthClient.id == row_id).execute(store.engine)
+    store.execute(OAuthClient.delete().where(OAuthClient.id == row_id))
 
 
 def insert_code(
@@ -181,7 +175,7 @@ def insert_code(
     expires_at: int,
 ) -> None:
     """Insert an authorization code."""
-    OAuthCode.insert(
+    query = OAuthCode.insert(
         digest=digest,
         account=account_id,
         client=client_id,
@@ -189,18 +183,20 @@ def insert_code(
         scopes=scopes,
         challenge=challenge,
         expires_at=expires_at,
-    ).execute(store.engine)
+    )
+    store.execute(query)
 
 
 def find_code(store: Store, digest: str) -> AuthorizationCode | None:
     """Return the authorization code with this digest, expired and exchanged ones too, or None."""
-    found = store.fetch_one(_SELECT_CODE, (digest,))
+    columns = (getattr(OAuthCode, name) for name in AuthorizationCode._fields)
+    found = store.fetch_one(OAuthCode.select(*columns).where(OAuthCode.digest == digest))
     return AuthorizationCode._make(found) if found else None
 
 
 def mark_code_exchanged(store: Store, digest: str, grant_id: int) -> None:
     """Store which grant the code was exchanged for."""
-    OAuthCode.update(grant=grant_id).where(OAuthCode.digest == digest).execute(store.engine)
+    store.execute(OAuthCode.update(grant=grant_id).where(OAuthCode.digest == digest))
 
 
 def insert_grant(
@@ -222,39 +218,48 @@ def insert_grant(
 
 def mark_grant_used(store: Store, grant_id: int, now: int) -> bool:
     """Store when tokens of the grant were last issued; return False if it was revoked."""
-    changed = OAuthGrant.update(used_at=now).where(OAuthGrant.id == grant_id, OAuthGrant.revoked_at.is_null())
-    return bool(changed.execute(store.engine))
+    query = OAuthGrant.update(used_at=now).where(OAuthGrant.id == grant_id, OAuthGrant.revoked_at.is_null())
+    return store.execute(query) > 0
 
 
 def revoke_grant(store: Store, grant_id: int, now: int) -> None:
     """Revoke a grant; revoking it again keeps the first date."""
-    changed = OAuthGrant.update(revoked_at=now).where(OAuthGrant.id == grant_id, OAuthGrant.revoked_at.is_null())
-    changed.execute(store.engine)
+    store.execute(OAuthGrant.update(revoked_at=now).where(OAuthGrant.id == grant_id, OAuthGrant.revoked_at.is_null()))
 
 
 def revoke_grant_of_account(store: Store, account_id: int, uuid: str, now: int) -> bool:
     """Revoke the grant ``uuid`` of an account; return whether it was active."""
     is_active = (OAuthGrant.uuid == uuid) & (OAuthGrant.account == account_id) & OAuthGrant.revoked_at.is_null()
-    return bool(OAuthGrant.update(revoked_at=now).where(is_active).execute(store.engine))
+    return store.execute(OAuthGrant.update(revoked_at=now).where(is_active)) > 0
 
 
 def list_apps(store: Store, account_id: int, now: int) -> list[AppRow]:
     """Return the active grants of an account, newest first."""
-    return [AppRow._make(found) for found in store.fetch_all(_SELECT_APPS, (account_id, now))]
+    client = (OAuthClient.name, OAuthClient.client_id)
+    times = (OAuthGrant.created_at, OAuthGrant.used_at, OAuthGrant.expires_at)
+    query = OAuthGrant.select(OAuthGrant.uuid, *client, OAuthGrant.scopes, *times).join(OAuthClient)
+    is_active = OAuthGrant.revoked_at.is_null() & (OAuthGrant.expires_at > now)
+    query = query.where(OAuthGrant.account == account_id, is_active).order_by(OAuthGrant.id.desc())
+    return [AppRow._make(found) for found in store.fetch_all(query)]
 
 
 def insert_token(
     store: Store, digest: str, kind: str, grant_id: int, scopes: str, *, now: int, expires_at: int
 ) -> None:
     """Insert a token. ``kind`` is ``access`` or ``refresh``."""
-    OAuthToken.insert(
+    query = OAuthToken.insert(
         digest=digest, kind=kind, grant=grant_id, scopes=scopes, created_at=now, expires_at=expires_at
-    ).execute(store.engine)
+    )
+    store.execute(query)
 
 
 def find_token(store: Store, digest: str, now: int) -> GrantToken | None:
     """Return the token with this digest if neither it nor its grant has ended, or None."""
-    found = store.fetch_one(_SELECT_TOKEN, (digest, now, now))
+    token = (OAuthToken.digest, OAuthToken.kind, OAuthToken.grant)
+    grant = (OAuthGrant.client, OAuthGrant.scopes, OAuthGrant.expires_at)
+    query = OAuthToken.select(*token, *grant, OAuthToken.rotated_at).join(OAuthGrant).join(Account)
+    is_active = (OAuthToken.expires_at > now) & OAuthGrant.revoked_at.is_null() & (OAuthGrant.expires_at > now)
+    found = store.fetch_one(query.where(OAuthToken.digest == digest, is_active, Account.disabled_at.is_null()))
     return GrantToken._make(found) if found else None
 
 
@@ -278,26 +283,25 @@ def _split_account(found: tuple[Any, ...] | None) -> tuple[AccountRow, str, int]
 
 def mark_token_rotated(store: Store, digest: str, now: int) -> bool:
     """Store when a refresh token was exchanged; return False if another request exchanged it before."""
-    changed = OAuthToken.update(rotated_at=now).where(OAuthToken.digest == digest, OAuthToken.rotated_at.is_null())
-    return bool(changed.execute(store.engine))
+    query = OAuthToken.update(rotated_at=now).where(OAuthToken.digest == digest, OAuthToken.rotated_at.is_null())
+    return store.execute(query) > 0
 
 
 def delete_token(store: Store, digest: str) -> None:
     """Delete a token."""
-    OAuthToken.delete().where(OAuthToken.digest == digest).execute(store.engine)
+    store.execute(OAuthToken.delete().where(OAuthToken.digest == digest))
 
 
 def delete_expired(store: Store, now: int, grants_ended_by: int) -> int:
     """Delete expired codes and access tokens, and the grants that ended by ``grants_ended_by`` (ms); return how many
     rows were deleted."""
-    return (
-        store.execute("DELETE FROM oauth_codes WHERE expires_at <= ? AND grant_id IS NULL", (now,))
-        + store.execute("DELETE FROM oauth_tokens WHERE kind = 'access' AND expires_at <= ?", (now,))
-        + store.execute(
-            "DELETE FROM oauth_grants WHERE LEAST(expires_at, COALESCE(revoked_at, expires_at)) <= ?",
-            (grants_ended_by,),
-        )
+    has_ended = (OAuthGrant.expires_at <= grants_ended_by) | (OAuthGrant.revoked_at <= grants_ended_by)
+    queries = (
+        OAuthCode.delete().where(OAuthCode.expires_at <= now, OAuthCode.grant.is_null()),
+        OAuthToken.delete().where(OAuthToken.kind == "access", OAuthToken.expires_at <= now),
+        OAuthGrant.delete().where(has_ended),
     )
+    return sum(map(store.execute, queries))
 
 
 def delete_all_tokens(database: DatabaseFile) -> None:

@@ -67,19 +67,11 @@ class Tap(Row):
         )
 
 
-# In one row, so that it can be cached: every page image for a reader who passed the gate needs it.
+# ``tests.benchmarks.page_warm`` runs this for every page image of a reader who passed the gate. In one row, so that it
+# can be cached.
 _SELECT_GRANTS = (
     "SELECT JSON_ARRAYAGG(JSON_ARRAY(kind, content_version, seal, granted_at) ORDER BY kind) FROM grants "
     "WHERE viewer_id = ?"
-)
-_REPLACE_GRANT = (
-    "INSERT INTO grants (viewer_id, kind, content_version, seal, granted_at) VALUES (?, ?, ?, ?, ?) "
-    "ON CONFLICT (viewer_id, kind) DO UPDATE SET content_version = excluded.content_version, seal = excluded.seal, "
-    "granted_at = excluded.granted_at"
-)
-_REPLACE_SALT = (
-    "INSERT INTO reader_salts (file_id, salt, created_at) VALUES (?, ?, ?) "
-    "ON CONFLICT (file_id) DO UPDATE SET salt = excluded.salt, created_at = excluded.created_at"
 )
 
 
@@ -91,22 +83,26 @@ def recall_grants(store: Store, viewer_id: int) -> list[tuple[str, int, str, int
 
 def replace_grant(store: Store, viewer_id: int, kind: str, content_version: int, seal: str, now: int) -> None:
     """Insert or replace the grant of one kind that a viewer holds."""
-    store.execute(_REPLACE_GRANT, (viewer_id, kind, content_version, seal, now))
+    new = (Grant.content_version, Grant.seal, Grant.granted_at)
+    query = Grant.insert(viewer=viewer_id, kind=kind, content_version=content_version, seal=seal, granted_at=now)
+    store.execute(query.on_conflict(conflict_target=(Grant.viewer, Grant.kind), preserve=new))
 
 
 def delete_grants_of_file(store: Store, file_id: int) -> None:
     """Delete the grants of all viewers of a file."""
-    store.execute("DELETE FROM grants WHERE viewer_id IN (SELECT id FROM viewers WHERE file_id = ?)", (file_id,))
+    viewers = Viewer.select(Viewer.id).where(Viewer.file == file_id)
+    store.execute(Grant.delete().where(Grant.viewer.in_(viewers)))
 
 
 def delete_grants_of_variant(store: Store, variant_id: int) -> None:
     """Delete the grants of all viewers of a variant."""
-    store.execute("DELETE FROM grants WHERE viewer_id IN (SELECT id FROM viewers WHERE variant_id = ?)", (variant_id,))
+    viewers = Viewer.select(Viewer.id).where(Viewer.variant == variant_id)
+    store.execute(Grant.delete().where(Grant.viewer.in_(viewers)))
 
 
 def set_viewer_email(store: Store, viewer_id: int, email: str | None) -> None:
     """Store the email that a viewer gave."""
-    Viewer.update(email=email).where(Viewer.id == viewer_id).execute(store.engine)
+    store.execute(Viewer.update(email=email).where(Viewer.id == viewer_id))
 
 
 class ViewerRow(NamedTuple):
@@ -123,17 +119,8 @@ class ViewerRow(NamedTuple):
     proofed_at: int | None
 
 
-_VIEWER_COLUMNS = ", ".join(ViewerRow._fields)
-_FIND_VIEWER = f"SELECT {_VIEWER_COLUMNS} FROM viewers WHERE digest = ?"  # noqa: S608 - columns from the row
-_INSERT_VIEWER = (
-    "INSERT INTO viewers (digest, file_id, variant_id, invite_id, pseudonym, email, name, created_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-)
-_COUNT_CTA_TAPS = (
-    "SELECT COUNT(*) FROM taps WHERE file_id = ? AND hotspot_id IS NULL AND tapped_at >= ? AND tapped_at < ?"
-)
-_MARK_PROOFED = "UPDATE viewers SET proofed_at = ? WHERE id = ? AND proofed_at IS NULL"
-_INSERT_TAP = "INSERT INTO taps (file_id, hotspot_id, tapped_at) VALUES (?, ?, ?)"
+# Of every request of a reader with a token, as ``_SELECT_GRANTS``.
+_FIND_VIEWER = f"SELECT {', '.join(ViewerRow._fields)} FROM viewers WHERE digest = ?"  # noqa: S608 - columns from the row
 
 
 def recall_viewer(store: Store, digest: str) -> ViewerRow | None:
@@ -155,37 +142,54 @@ def insert_viewer(
     now: int,
 ) -> bool:
     """Store a new viewer. Return False if the pseudonym is taken."""
-    row = (digest, file_id, variant_id, invite_id, pseudonym, email, name, now)
-    return store.execute(_INSERT_VIEWER, row) > 0
+    query = Viewer.insert(
+        digest=digest,
+        file=file_id,
+        variant=variant_id,
+        invite=invite_id,
+        pseudonym=pseudonym,
+        email=email,
+        name=name,
+        created_at=now,
+    )
+    return store.execute(query.on_conflict_ignore()) > 0
 
 
 def mark_proofed(store: Store, viewer_id: int, now: int) -> bool:
     """Store when a viewer left their first mark or annotation. Return False if that is stored already."""
-    return store.execute(_MARK_PROOFED, (now, viewer_id)) > 0
+    query = Viewer.update(proofed_at=now).where(Viewer.id == viewer_id, Viewer.proofed_at.is_null())
+    return store.execute(query) > 0
 
 
 def insert_tap(store: Store, file_id: int, hotspot_id: int | None, now: int) -> None:
     """Store a tap on a hotspot, or on the call to action if ``hotspot_id`` is None."""
-    store.execute(_INSERT_TAP, (file_id, hotspot_id, now))
+    store.execute(Tap.insert(file=file_id, hotspot=hotspot_id, tapped_at=now))
 
 
 def count_cta_taps(store: Store, file_id: int, between: tuple[int, int]) -> int:
     """Return the number of taps on the call to action of a file ``between`` two instants (ms, the second excluded)."""
-    ((count,),) = store.fetch_all(_COUNT_CTA_TAPS, (file_id, *between))
-    return int(count)
+    first, end = between
+    is_between = (Tap.tapped_at >= first) & (Tap.tapped_at < end)
+    return int(Tap.select().where(Tap.file == file_id, Tap.hotspot.is_null(), is_between).count(store.engine))
+
+
+# Run for every new session, by the benchmark ``beacons``.
+_SELECT_SALT = "SELECT salt, created_at FROM reader_salts WHERE file_id = ?"
 
 
 def find_salt(store: Store, file_id: int) -> tuple[bytes, int] | None:
     """Return the reader salt of a file and when it was created (ms), or None."""
-    found = store.fetch_one("SELECT salt, created_at FROM reader_salts WHERE file_id = ?", (file_id,))
+    found = store.fetch_one(_SELECT_SALT, (file_id,))
     return (bytes(found[0]), found[1]) if found else None
 
 
 def replace_salt(store: Store, file_id: int, salt: bytes, now: int) -> None:
     """Store a new reader salt of a file."""
-    store.execute(_REPLACE_SALT, (file_id, salt, now))
+    query = ReaderSalt.insert(file=file_id, salt=salt, created_at=now)
+    preserved = (ReaderSalt.salt, ReaderSalt.created_at)
+    store.execute(query.on_conflict(conflict_target=(ReaderSalt.file,), preserve=preserved))
 
 
 def delete_salts(store: Store, created_by: int) -> int:
     """Delete the reader salts created at or before ``created_by``. Return how many."""
-    return store.execute("DELETE FROM reader_salts WHERE created_at <= ?", (created_by,))
+    return store.execute(ReaderSalt.delete().where(ReaderSalt.created_at <= created_by))

@@ -24,14 +24,13 @@ def add(store: Store, blobs: Sequence[str], now: int) -> None:
     deletes what refers to them."""
     instance.delete_data_keys(store, blobs)
     for blob in blobs:
-        store.execute("INSERT INTO blob_removals (blob, requested_at) VALUES (?, ?)", (blob, now))
+        store.execute(BlobRemoval.insert(blob=blob, requested_at=now))
 
 
 def list_blobs(store: Store, most: int) -> list[str]:
     """Return the keys of up to ``most`` blobs to delete, oldest request first."""
-    return [
-        blob for (blob,) in store.fetch_all("SELECT blob FROM blob_removals ORDER BY requested_at LIMIT ?", (most,))
-    ]
+    query = BlobRemoval.select(BlobRemoval.blob).order_by(BlobRemoval.requested_at).limit(most)
+    return [blob for (blob,) in store.fetch_all(query)]
 
 
 def list_remembered(store: Store, blobs: Sequence[str]) -> set[str]:

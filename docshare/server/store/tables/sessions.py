@@ -1,10 +1,17 @@
 """View sessions as the owner of a file sees them: the statements that read them. ``viewing`` and ``rollups`` have the
-models."""
+models.
+
+Reports are text: they join up to six tables, and tests/benchmarks/readership and library run most of them.
+"""
 
 from typing import Any, NamedTuple
 
+from peewee import fn
+
 from docshare.server.store.database import Store
 from docshare.server.store.dialect import Statement
+from docshare.server.store.tables.rollups import SessionRow
+from docshare.server.store.tables.viewing import Beacon, ViewSession
 
 
 class SessionSummary(NamedTuple):
@@ -83,7 +90,6 @@ _JOIN_SOURCES = (
 _FROM_COUNTED = (
     f"FROM session_rows r FIRST JOIN view_sessions s ON s.id = r.session_id {_JOIN_SOURCES} WHERE r.file_id = ?"
 )
-_COUNT_ACTIVE = "SELECT COUNT(*) FROM view_sessions WHERE ended_at IS NULL AND heard_at > ?"
 _ORDER_NEWEST = "ORDER BY r.started_at DESC, r.id DESC LIMIT ?"
 _NEWEST = f"SELECT {_ROW} {_FROM_COUNTED} {_ORDER_NEWEST}"
 _LAST_OF_EACH = f"""
@@ -143,11 +149,6 @@ _PAGES_OF_ONE = Statement(
         "SELECT (p ->> 0)::bigint, (p ->> 1)::bigint, (p ->> 2)::bigint, (p ->> 3)::bigint "
         "FROM beacons b CROSS JOIN jsonb_array_elements(b.accepted::jsonb) p"
     ),
-)
-# The jobs that delete beacons and uncounted sessions run once an hour.
-_BEACONS = (
-    "SELECT seq, received_at, body, accepted FROM beacons b WHERE session_id = ? AND NOT EXISTS "
-    "(SELECT 1 FROM session_rows r WHERE r.session_id = b.session_id AND r.beacons_until <= ?) ORDER BY seq"
 )
 
 
@@ -209,8 +210,8 @@ def list_account_newest(store: Store, owner_id: int, between: tuple[int, int], l
 
 def count_active(store: Store, heard_after: int) -> int:
     """Return how many view sessions are open and had a beacon after ``heard_after`` (ms)."""
-    ((count,),) = store.fetch_all(_COUNT_ACTIVE, (heard_after,))
-    return int(count)
+    is_active = ViewSession.ended_at.is_null() & (ViewSession.heard_at > heard_after)
+    return int(ViewSession.select().where(is_active).count(store.engine))
 
 
 def map_last_readings(store: Store, file_ids: str) -> dict[int, LastReading]:
@@ -248,7 +249,10 @@ def list_pages(store: Store, session_id: int, *, is_open: bool) -> list[PageRow]
 
 def list_beacons(store: Store, session_id: int, now: int) -> list[tuple[Any, ...]]:
     """Return ``(seq, received_at, body, accepted)`` of the beacons that are kept at ``now``, in order."""
-    return store.fetch_all(_BEACONS, (session_id, now))
+    # The jobs that delete beacons and uncounted sessions run once an hour.
+    expired = SessionRow.select().where(SessionRow.session == Beacon.session, SessionRow.beacons_until <= now)
+    query = Beacon.select(Beacon.seq, Beacon.received_at, Beacon.body, Beacon.accepted)
+    return store.fetch_all(query.where(Beacon.session == session_id, ~fn.EXISTS(expired)).order_by(Beacon.seq))
 
 
 # Sums over the sessions of a range. Unlike the sums of all time they read the sessions, so their number is limited.

@@ -88,13 +88,10 @@ class InviteRow(NamedTuple):
     viewed_at: int | None
 
 
-_VARIANT_COLUMNS = ", ".join(f"v.{name}" for name in VariantRow._fields[:-1])
-_SELECT_VARIANT = (
-    f"SELECT {_VARIANT_COLUMNS}, f.total_pages FROM variants v JOIN files f ON f.id = v.file_id "  # noqa: S608 - columns from the row
-    "WHERE v.file_id = ?"
+_SELECT_INVITE_OF_ADDRESS = (
+    f"SELECT {', '.join(InviteRow._fields)} FROM invites "  # noqa: S608 - columns from the row
+    "WHERE file_id = ? AND NOCASE(email) = NOCASE(?)"
 )
-_SELECT_INVITE = f"SELECT {', '.join(InviteRow._fields)} FROM invites WHERE file_id = ?"  # noqa: S608 - as above
-_SELECT_INVITE_OF_ADDRESS = f"{_SELECT_INVITE} AND NOCASE(email) = NOCASE(?)"
 _STORE_VARIANT_WARNING = (
     "UPDATE variants SET download_warning = ? WHERE id = ? AND overrides = ? AND download_warning IS DISTINCT FROM ? "
     "AND EXISTS (SELECT 1 FROM files WHERE id = ? AND content_version = ? AND settings = ?)"
@@ -103,63 +100,64 @@ _STORE_VARIANT_WARNING = (
 
 def list_variants(store: Store, file_id: int) -> list[VariantRow]:
     """Return the variants of a file, newest first, revoked and redacted ones too."""
-    return [VariantRow._make(found) for found in store.fetch_all(f"{_SELECT_VARIANT} ORDER BY v.id DESC", (file_id,))]
+    return [VariantRow._make(found) for found in store.fetch_all(_select_variants(file_id).order_by(Variant.id.desc()))]
 
 
 def find_variant(store: Store, file_id: int, uuid: str) -> VariantRow | None:
     """Return the variant ``uuid`` of a file, or None."""
-    found = store.fetch_one(f"{_SELECT_VARIANT} AND v.uuid = ?", (file_id, uuid))
+    found = store.fetch_one(_select_variants(file_id).where(Variant.uuid == uuid))
     return VariantRow._make(found) if found else None
+
+
+def _select_variants(file_id: int) -> Any:
+    columns = (getattr(Variant, name) for name in VariantRow._fields[:-1])
+    return Variant.select(*columns, File.total_pages).join(File).where(Variant.file == file_id)
 
 
 def find_variant_label(store: Store, variant_id: int) -> tuple[str | None] | None:
     """Return the label of a variant as a tuple of one, or None if the variant was deleted."""
-    return store.fetch_one("SELECT label FROM variants WHERE id = ?", (variant_id,))
+    return store.fetch_one(Variant.select(Variant.label).where(Variant.id == variant_id))
 
 
 def count_variants(store: Store, file_id: int) -> int:
     """Return how many variants a file has, revoked ones too."""
-    ((count,),) = store.fetch_all("SELECT COUNT(*) FROM variants WHERE file_id = ?", (file_id,))
-    return int(count)
+    return int(Variant.select().where(Variant.file == file_id).count(store.engine))
 
 
 def insert_variant(
     store: Store, uuid: str, short_id: str, file_id: int, *, label: str | None, overrides: str, now: int
 ) -> None:
     """Insert a variant. ``overrides`` is JSON."""
-    Variant.insert(
-        uuid=uuid, short_id=short_id, file=file_id, label=label, overrides=overrides, created_at=now
-    ).execute(store.engine)
+    store.execute(
+        Variant.insert(uuid=uuid, short_id=short_id, file=file_id, label=label, overrides=overrides, created_at=now)
+    )
 
 
 def update_variant(store: Store, variant_id: int, *, label: str | None, overrides: str, revoked_at: int | None) -> None:
     """Replace the label, the overrides (JSON) and the revocation of a variant."""
-    Variant.update(label=label, overrides=overrides, revoked_at=revoked_at).where(Variant.id == variant_id).execute(
-        store.engine
-    )
+    changes = {Variant.label: label, Variant.overrides: overrides, Variant.revoked_at: revoked_at}
+    store.execute(Variant.update(changes).where(Variant.id == variant_id))
 
 
 def erase_variant_label(store: Store, variant_id: int) -> None:
     """Erase the label of a variant."""
-    Variant.update(label=None).where(Variant.id == variant_id).execute(store.engine)
+    store.execute(Variant.update(label=None).where(Variant.id == variant_id))
 
 
 def mark_variant_redacted(store: Store, variant_id: int, now: int) -> None:
     """Store when the label of a variant was redacted."""
-    Variant.update(redacted_at=now).where(Variant.id == variant_id).execute(store.engine)
+    store.execute(Variant.update(redacted_at=now).where(Variant.id == variant_id))
 
 
 def delete_variant(store: Store, variant_id: int) -> None:
     """Delete a variant."""
-    store.execute("DELETE FROM variants WHERE id = ?", (variant_id,))
+    store.execute(Variant.delete().where(Variant.id == variant_id))
 
 
 def has_variant_warning(store: Store, variant_id: int) -> bool:
     """Return whether a download warning is stored for a variant."""
-    return (
-        store.fetch_one("SELECT 1 FROM variants WHERE id = ? AND download_warning IS NOT NULL", (variant_id,))
-        is not None
-    )
+    query = Variant.select().where(Variant.id == variant_id, Variant.download_warning.is_null(False))
+    return bool(query.exists(store.engine))
 
 
 def store_variant_warning(
@@ -187,7 +185,9 @@ def list_with_invalid_overrides(database: DatabaseFile) -> list[str]:
 
 def list_invites(store: Store, file_id: int) -> list[InviteRow]:
     """Return the invites of a file, newest first."""
-    return [InviteRow._make(found) for found in store.fetch_all(f"{_SELECT_INVITE} ORDER BY id DESC", (file_id,))]
+    columns = (getattr(Invite, name) for name in InviteRow._fields)
+    found = store.fetch_all(Invite.select(*columns).where(Invite.file == file_id).order_by(Invite.id.desc()))
+    return [InviteRow._make(row) for row in found]
 
 
 def find_invite(store: Store, file_id: int, email: str) -> InviteRow | None:
@@ -198,31 +198,31 @@ def find_invite(store: Store, file_id: int, email: str) -> InviteRow | None:
 
 def find_invitee(store: Store, invite_id: int) -> tuple[int, str, str | None] | None:
     """Return the file id, the email and the name of an invite, or None."""
-    found = store.fetch_one("SELECT file_id, email, name FROM invites WHERE id = ?", (invite_id,))
+    found = store.fetch_one(Invite.select(Invite.file, Invite.email, Invite.name).where(Invite.id == invite_id))
     return (found[0], found[1], found[2]) if found else None
 
 
 def count_invites(store: Store, file_id: int) -> int:
     """Return how many invites a file has."""
-    ((count,),) = store.fetch_all("SELECT COUNT(*) FROM invites WHERE file_id = ?", (file_id,))
-    return int(count)
+    return int(Invite.select().where(Invite.file == file_id).count(store.engine))
 
 
 def insert_invite(store: Store, file_id: int, row: InviteRow) -> None:
     """Insert an invite that was not viewed yet."""
-    Invite.insert(
-        uuid=row.uuid, short_id=row.short_id, file=file_id, email=row.email, name=row.name, created_at=row.created_at
-    ).execute(store.engine)
+    values = row._asdict()
+    del values["viewed_at"]
+    store.execute(Invite.insert(**values, file=file_id))
 
 
 def mark_invite_viewed(store: Store, invite_id: int, now: int) -> bool:
     """Store when the invitee was first counted as a reader; return False if that is stored already."""
-    return store.execute("UPDATE invites SET viewed_at = ? WHERE id = ? AND viewed_at IS NULL", (now, invite_id)) > 0
+    query = Invite.update(viewed_at=now).where(Invite.id == invite_id, Invite.viewed_at.is_null())
+    return store.execute(query) > 0
 
 
 def unmark_invite_viewed(store: Store, invite_id: int, viewed_at: int) -> None:
     """Erase when the invitee was first counted as a reader, if that was at ``viewed_at`` (ms)."""
-    store.execute("UPDATE invites SET viewed_at = NULL WHERE id = ? AND viewed_at = ?", (invite_id, viewed_at))
+    store.execute(Invite.update(viewed_at=None).where(Invite.id == invite_id, Invite.viewed_at == viewed_at))
 
 
 def recall_manage_token(store: Store, digest: str) -> tuple[int | None, int] | None:
@@ -239,21 +239,18 @@ _COUNT_EMPTY_VARIANTS = (
     "SELECT COUNT(*) FROM variants WHERE file_id = ? AND JSON_VALUE(overrides, '$.pageRange.to') > 0 "
     "AND JSON_VALUE(overrides, '$.pageRange.from') > ?"
 )
-_SELECT_CHANGED_VARIANTS = (
-    "SELECT uuid FROM variants WHERE file_id = (SELECT id FROM files WHERE uuid = ?) AND revoked_at IS NULL "
-    "AND overrides <> '{}' ORDER BY id DESC LIMIT ?"
-)
-_FIND_SLUG = "SELECT 1 FROM files WHERE slug = ? UNION ALL SELECT 1 FROM short_ids WHERE short_id = ? LIMIT 1"
 
 
 def insert_short_id(store: Store, short_id: str) -> bool:
     """Reserve a short id for good; return False if it was reserved before."""
-    return store.execute("INSERT INTO short_ids (short_id) VALUES (?) ON CONFLICT DO NOTHING", (short_id,)) > 0
+    return store.execute(ShortId.insert(short_id=short_id).on_conflict_ignore()) > 0
 
 
 def is_slug_taken(store: Store, slug: str) -> bool:
     """Return whether ``slug`` is the slug of a file, even one in the trash, or equals any short id."""
-    return store.fetch_one(_FIND_SLUG, (slug, slug)) is not None
+    files, short_ids = File.select(File.slug), ShortId.select(ShortId.short_id)
+    taken = files.where(File.slug == slug).union_all(short_ids.where(ShortId.short_id == slug))
+    return store.fetch_one(taken) is not None
 
 
 def count_empty_variants(store: Store, file_id: int, total_pages: int) -> int:
@@ -264,31 +261,36 @@ def count_empty_variants(store: Store, file_id: int, total_pages: int) -> int:
 
 def list_changed_variants(store: Store, file_uuid: str, limit: int) -> list[str]:
     """Return the UUIDs of the newest active variants of a file that override one of its settings."""
-    return [uuid for (uuid,) in store.fetch_all(_SELECT_CHANGED_VARIANTS, (file_uuid, limit))]
+    query = (
+        Variant.select(Variant.uuid)
+        .join(File)
+        .where(File.uuid == file_uuid, Variant.revoked_at.is_null(), Variant.overrides != "{}")
+    )
+    return [uuid for (uuid,) in store.fetch_all(query.order_by(Variant.id.desc()).limit(limit))]
 
 
 def insert_file_token(store: Store, digest: str, file_id: int, kind: str, expires_at: int) -> None:
     """Insert a token of a file. ``kind`` is ``claim`` or ``manage``."""
-    FileToken.insert(digest=digest, file=file_id, kind=kind, expires_at=expires_at).execute(store.engine)
+    store.execute(FileToken.insert(digest=digest, file=file_id, kind=kind, expires_at=expires_at))
 
 
 def find_claim_token(store: Store, digest: str) -> tuple[int | None, int] | None:
     """Return the file id of a claim token, None if the file was deleted, and when the token expires; or None for an
     unknown token."""
-    found = store.fetch_one(
-        "SELECT file_id, expires_at FROM file_tokens WHERE digest = ? AND kind = 'claim'", (digest,)
-    )
+    query = FileToken.select(FileToken.file, FileToken.expires_at)
+    found = store.fetch_one(query.where(FileToken.digest == digest, FileToken.kind == "claim"))
     return (found[0], found[1]) if found else None
 
 
 def delete_expired_claim_tokens(store: Store, file_id: int, now: int) -> None:
     """Delete the expired claim tokens of a file."""
-    store.execute("DELETE FROM file_tokens WHERE file_id = ? AND kind = 'claim' AND expires_at <= ?", (file_id, now))
+    is_expired_claim = (FileToken.kind == "claim") & (FileToken.expires_at <= now)
+    store.execute(FileToken.delete().where(FileToken.file == file_id, is_expired_claim))
 
 
 def delete_orphaned_tokens(store: Store, now: int) -> int:
     """Delete the expired tokens of deleted files; return how many."""
-    return store.execute("DELETE FROM file_tokens WHERE file_id IS NULL AND expires_at <= ?", (now,))
+    return store.execute(FileToken.delete().where(FileToken.file.is_null(), FileToken.expires_at <= now))
 
 
 _SELECT_VARIANT_SESSIONS = """
@@ -308,25 +310,25 @@ def is_variant_active(store: Store, variant_id: int) -> bool:
     return store.fetch_one(_IS_VARIANT_ACTIVE, (variant_id,)) is not None
 
 
-_SELECT_ACTIVE_VARIANTS = "SELECT short_id FROM variants WHERE file_id = ? AND revoked_at IS NULL"
-_SELECT_VARIANTS_BY_LABEL = f"{_SELECT_ACTIVE_VARIANTS} AND label = ? LIMIT 2"
-_SELECT_VARIANTS_BY_KEY = f"{_SELECT_ACTIVE_VARIANTS} AND ? IN (uuid, short_id)"
-_SELECT_INVITEES = "SELECT email, name, viewed_at FROM invites WHERE file_id = ?"
-
-
 def list_active_by_label(store: Store, file_id: int, label: str) -> list[str]:
     """Return the short ids of up to two active variants of a file with that label."""
-    return [found[0] for found in store.fetch_all(_SELECT_VARIANTS_BY_LABEL, (file_id, label))]
+    return _list_active(store, file_id, Variant.label == label)
 
 
 def list_active_by_key(store: Store, file_id: int, key: str) -> list[str]:
     """Return the short id of the active variant of a file with that UUID or short id, in a list."""
-    return [found[0] for found in store.fetch_all(_SELECT_VARIANTS_BY_KEY, (file_id, key))]
+    return _list_active(store, file_id, (Variant.uuid == key) | (Variant.short_id == key))
+
+
+def _list_active(store: Store, file_id: int, condition: Any) -> list[str]:
+    query = Variant.select(Variant.short_id).where(Variant.file == file_id, Variant.revoked_at.is_null(), condition)
+    return [short_id for (short_id,) in store.fetch_all(query.limit(2))]
 
 
 def list_invitees(store: Store, file_id: int) -> list[tuple[str, str | None, int | None]]:
     """Return ``(email, name, viewed_at)`` of the invitations of a file."""
-    return [(found[0], found[1], found[2]) for found in store.fetch_all(_SELECT_INVITEES, (file_id,))]
+    query = Invite.select(Invite.email, Invite.name, Invite.viewed_at).where(Invite.file == file_id)
+    return [(email, name, viewed_at) for email, name, viewed_at in store.fetch_all(query)]
 
 
 class InviteSender(NamedTuple):

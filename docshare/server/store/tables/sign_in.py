@@ -1,7 +1,7 @@
 """One-time links that sign in, invite, reset a password or confirm an address, the sessions of signed-in owners, and
 pending logins of programs without a browser (RFC 8628)."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
@@ -82,22 +82,17 @@ class LinkRow(NamedTuple):
     new_email: str | None
 
 
-_SELECT_LINK = (
-    "SELECT l.account_id, a.email, l.kind, l.new_email FROM login_links l JOIN accounts a ON a.id = l.account_id "
-    "WHERE l.digest = ? AND l.used_at IS NULL AND l.expires_at > ? AND a.disabled_at IS NULL"
-)
-_MARK_LINK_USED = "UPDATE login_links SET used_at = ? WHERE digest = ? AND used_at IS NULL AND expires_at > ?"
+# Run for every request of a signed-in owner, by the benchmark ``library``.
 _SELECT_SESSION = (
     "SELECT s.account_id, a.email, a.name, s.csrf FROM web_sessions s JOIN accounts a ON a.id = s.account_id "
     "WHERE s.digest = ? AND s.expires_at > ? AND a.disabled_at IS NULL"
 )
+# Parameters among the columns of a SELECT are shorter as text.
 _INSERT_SESSION = (
     "INSERT INTO web_sessions (digest, account_id, csrf, created_at, expires_at) "
     "SELECT ?, id, ?, ?, ? FROM accounts "
     "WHERE id = ? AND disabled_at IS NULL AND (CAST(? AS TEXT) IS NULL OR password_hash = ?)"
 )
-
-
 _DELETE_ALL = {
     "login_links": "DELETE FROM login_links",
     "web_sessions": "DELETE FROM web_sessions",
@@ -109,25 +104,29 @@ def insert_link(
     store: Store, digest: str, account_id: int, kind: str, expires_at: int, new_email: str | None = None
 ) -> None:
     """Insert a link. ``new_email`` is the address that a ``CONFIRMATION`` confirms."""
-    LoginLink.insert(digest=digest, account=account_id, kind=kind, expires_at=expires_at, new_email=new_email).execute(
-        store.engine
-    )
+    query = LoginLink.insert(digest=digest, account=account_id, kind=kind, expires_at=expires_at, new_email=new_email)
+    store.execute(query)
 
 
 def find_link(store: Store, digest: str, now: int) -> LinkRow | None:
     """Return a link, or None if it is unknown, used or expired, or its account is disabled."""
-    found = store.fetch_one(_SELECT_LINK, (digest, now))
+    query = LoginLink.select(LoginLink.account, Account.email, LoginLink.kind, LoginLink.new_email).join(Account)
+    found = store.fetch_one(query.where(_is_usable(digest, now), Account.disabled_at.is_null()))
     return LinkRow._make(found) if found else None
 
 
 def delete_links(store: Store, account_id: int, *kinds: str) -> None:
     """Delete the links of an account of some kinds, used ones too."""
-    LoginLink.delete().where(LoginLink.account == account_id, LoginLink.kind.in_(kinds)).execute(store.engine)
+    store.execute(LoginLink.delete().where(LoginLink.account == account_id, LoginLink.kind.in_(kinds)))
 
 
 def mark_link_used(store: Store, digest: str, now: int) -> bool:
     """Store when a link was used; return False if it is unknown, used or expired."""
-    return store.execute(_MARK_LINK_USED, (now, digest, now)) > 0
+    return store.execute(LoginLink.update(used_at=now).where(_is_usable(digest, now))) > 0
+
+
+def _is_usable(digest: str, now: int) -> Any:
+    return (LoginLink.digest == digest) & LoginLink.used_at.is_null() & (LoginLink.expires_at > now)
 
 
 def insert_session(
@@ -147,33 +146,33 @@ def find_session(store: Store, digest: str, now: int) -> SignedInAccount | None:
 
 def count_other_sessions(store: Store, account_id: int, digest: str, now: int) -> int:
     """Return how many sessions an account has besides the one with this digest."""
-    ((count,),) = store.fetch_all(
-        "SELECT COUNT(*) FROM web_sessions WHERE account_id = ? AND digest <> ? AND expires_at > ?",
-        (account_id, digest, now),
-    )
-    return int(count)
+    query = WebSession.select().where(_is_other(account_id, digest), WebSession.expires_at > now)
+    return int(query.count(store.engine))
 
 
 def delete_other_sessions(store: Store, account_id: int, digest: str) -> int:
     """Delete the sessions of an account but the one with this digest; return how many."""
-    return store.execute("DELETE FROM web_sessions WHERE account_id = ? AND digest <> ?", (account_id, digest))
+    return store.execute(WebSession.delete().where(_is_other(account_id, digest)))
+
+
+def _is_other(account_id: int, digest: str) -> Any:
+    return (WebSession.account == account_id) & (WebSession.digest != digest)
 
 
 def delete_sessions(store: Store, account_id: int) -> None:
     """Delete all sessions of an account."""
-    WebSession.delete().where(WebSession.account == account_id).execute(store.engine)
+    store.execute(WebSession.delete().where(WebSession.account == account_id))
 
 
 def delete_session(store: Store, digest: str) -> None:
     """Delete a session."""
-    WebSession.delete().where(WebSession.digest == digest).execute(store.engine)
+    store.execute(WebSession.delete().where(WebSession.digest == digest))
 
 
 def delete_expired(store: Store, now: int) -> int:
     """Delete expired links and sessions; return how many."""
-    return store.execute("DELETE FROM login_links WHERE expires_at <= ?", (now,)) + store.execute(
-        "DELETE FROM web_sessions WHERE expires_at <= ?", (now,)
-    )
+    links, sessions = LoginLink.expires_at <= now, WebSession.expires_at <= now
+    return store.execute(LoginLink.delete().where(links)) + store.execute(WebSession.delete().where(sessions))
 
 
 class DeviceRow(NamedTuple):
@@ -193,12 +192,6 @@ class DeviceRow(NamedTuple):
     denied_at: int | None
 
 
-_SELECT_DEVICE = (
-    "SELECT d.digest, d.client_id, c.name, d.account_id, d.scopes, d.address, d.poll_ms, d.polled_at, d.created_at, "
-    "d.expires_at, d.approved_at, d.denied_at FROM device_codes d JOIN oauth_clients c ON c.id = d.client_id"
-)
-
-
 def insert_device_login(
     store: Store,
     digest: str,
@@ -212,7 +205,7 @@ def insert_device_login(
     expires_at: int,
 ) -> None:
     """Insert a pending login with the digests of its device code and of its user code."""
-    DeviceCode.insert(
+    query = DeviceCode.insert(
         digest=digest,
         user_digest=user_digest,
         client=client_id,
@@ -221,42 +214,50 @@ def insert_device_login(
         poll_ms=poll_ms,
         created_at=now,
         expires_at=expires_at,
-    ).execute(store.engine)
+    )
+    store.execute(query)
 
 
 def find_device_login(store: Store, digest: str) -> DeviceRow | None:
     """Return the login whose device code has this digest, expired and decided ones too, or None."""
-    found = store.fetch_one(f"{_SELECT_DEVICE} WHERE d.digest = ?", (digest,))
-    return DeviceRow._make(found) if found else None
+    return _find_login(store, DeviceCode.digest == digest)
 
 
 def find_undecided_login(store: Store, user_digest: str, now: int) -> DeviceRow | None:
     """Return the login whose user code has this digest, if it has neither expired nor been decided, or None."""
-    undecided = "d.user_digest = ? AND d.expires_at > ? AND d.approved_at IS NULL AND d.denied_at IS NULL"
-    found = store.fetch_one(f"{_SELECT_DEVICE} WHERE {undecided}", (user_digest, now))
+    is_current = (DeviceCode.user_digest == user_digest) & (DeviceCode.expires_at > now)
+    return _find_login(store, is_current & _is_undecided())
+
+
+def _find_login(store: Store, condition: Any) -> DeviceRow | None:
+    columns = (OAuthClient.name if name == "client_name" else getattr(DeviceCode, name) for name in DeviceRow._fields)
+    found = store.fetch_one(DeviceCode.select(*columns).join(OAuthClient).where(condition))
     return DeviceRow._make(found) if found else None
+
+
+def _is_undecided() -> Any:
+    return DeviceCode.approved_at.is_null() & DeviceCode.denied_at.is_null()
 
 
 def decide_device_login(store: Store, digest: str, account_id: int, now: int, *, is_approved: bool) -> bool:
     """Store the decision of an account; return False if another one was stored before."""
-    undecided = (DeviceCode.digest == digest) & DeviceCode.approved_at.is_null() & DeviceCode.denied_at.is_null()
     decision = {"approved_at": now, "account": account_id} if is_approved else {"denied_at": now}
-    return bool(DeviceCode.update(**decision).where(undecided).execute(store.engine))
+    return store.execute(DeviceCode.update(**decision).where(DeviceCode.digest == digest, _is_undecided())) > 0
 
 
 def mark_device_polled(store: Store, digest: str, now: int, poll_ms: int) -> None:
     """Store the time of a poll, and the least time until the next one."""
-    DeviceCode.update(polled_at=now, poll_ms=poll_ms).where(DeviceCode.digest == digest).execute(store.engine)
+    store.execute(DeviceCode.update(polled_at=now, poll_ms=poll_ms).where(DeviceCode.digest == digest))
 
 
 def delete_device_login(store: Store, digest: str) -> bool:
     """Delete a login; return False if it was deleted before."""
-    return bool(DeviceCode.delete().where(DeviceCode.digest == digest).execute(store.engine))
+    return store.execute(DeviceCode.delete().where(DeviceCode.digest == digest)) > 0
 
 
 def delete_expired_device_logins(store: Store, expired_by: int) -> int:
     """Delete the logins that expired by ``expired_by`` (ms); return how many."""
-    return int(DeviceCode.delete().where(DeviceCode.expires_at <= expired_by).execute(store.engine))
+    return store.execute(DeviceCode.delete().where(DeviceCode.expires_at <= expired_by))
 
 
 def delete_all(database: DatabaseFile) -> None:

@@ -2,13 +2,14 @@
 
 from typing import Any, NamedTuple
 
-from peewee import SQL, BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
+from peewee import JOIN, SQL, BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.tables.accounts import Account
 from docshare.server.store.tables.base import Row, SequenceField
 from docshare.server.store.tables.files import File
+from docshare.server.store.tables.sharing import Variant
 
 
 class Webhook(Row):
@@ -61,18 +62,23 @@ class DenialRow(NamedTuple):
     variant_uuid: str | None
 
 
+# ``tests.benchmarks.webhooks`` runs the next two for every event and every attempt.
+# An event of a file without an owner has no receivers. An unscoped webhook receives all events of its account.
+_SELECT_RECEIVERS = (
+    "SELECT w.id, a.plan FROM files f JOIN accounts a ON a.id = f.owner_id JOIN webhooks w ON w.account_id = a.id "
+    "WHERE f.id = ? AND (w.file_id IS NULL OR w.file_id = f.id) AND w.disabled_at IS NULL "
+    "AND (w.listens_until IS NULL OR w.listens_until > ?) "
+    "AND ? IN (JSON_TEXTS(w.events))"
+)
+_RECORD_ATTEMPT = (
+    "UPDATE webhooks SET last_delivery_at = ?, last_status = ?, failure_count = ? * failure_count + ? WHERE id = ?"
+)
 # A file without an owner has nobody to notify, and a deleted one has no denials.
 _ADD_DENIALS = (
     "INSERT INTO denials (file_id, reason, variant_id, minute, count) "
     "SELECT id, ?, ?, ?, ? FROM files WHERE id = ? AND owner_id IS NOT NULL "
     "ON CONFLICT (file_id, reason, variant_id, minute) DO UPDATE SET count = LEAST(denials.count + excluded.count, ?)"
 )
-_SELECT_DENIALS = (
-    "SELECT d.file_id, d.reason, d.variant_id, d.minute, d.count, v.uuid FROM denials d "
-    "LEFT JOIN variants v ON v.id = d.variant_id WHERE d.minute < ? "
-    "ORDER BY d.minute, d.file_id, d.reason, d.variant_id LIMIT ?"
-)
-_DELETE_DENIAL = "DELETE FROM denials WHERE file_id = ? AND reason = ? AND variant_id = ? AND minute = ?"
 
 
 def add_denials(
@@ -84,12 +90,19 @@ def add_denials(
 
 def list_denials(store: Store, before_minute: int, limit: int) -> list[DenialRow]:
     """Return up to ``limit`` denials of minutes before ``before_minute``, oldest first."""
-    return [DenialRow._make(found) for found in store.fetch_all(_SELECT_DENIALS, (before_minute, limit))]
+    key = (Denial.minute, Denial.file, Denial.reason, Denial.variant_id)
+    query = (
+        Denial.select(Denial.file, Denial.reason, Denial.variant_id, Denial.minute, Denial.count, Variant.uuid)
+        .join(Variant, JOIN.LEFT_OUTER, on=Variant.id == Denial.variant_id)
+        .where(Denial.minute < before_minute)
+    )
+    return [DenialRow._make(found) for found in store.fetch_all(query.order_by(*key).limit(limit))]
 
 
 def delete_denial(store: Store, row: DenialRow) -> None:
     """Delete denials that have become an event."""
-    store.execute(_DELETE_DENIAL, (row.file_id, row.reason, row.variant_id, row.minute))
+    is_of_link = (Denial.file == row.file_id) & (Denial.variant_id == row.variant_id)
+    store.execute(Denial.delete().where(is_of_link, Denial.reason == row.reason, Denial.minute == row.minute))
 
 
 class WebhookRow(NamedTuple):
@@ -121,33 +134,6 @@ class Receiver(NamedTuple):
     is_listener: bool
 
 
-_COLUMNS = ", ".join(f"w.{name}" for name in WebhookRow._fields).replace("w.file_uuid", "f.uuid")
-_IS_OWNED = "w.account_id = ? AND w.listens_until IS NULL"
-_SELECT_OWNED = f"SELECT {_COLUMNS} FROM webhooks w LEFT JOIN files f ON f.id = w.file_id WHERE {_IS_OWNED}"  # noqa: S608 - words
-_LIST_OWNED = f"{_SELECT_OWNED} ORDER BY w.id DESC"
-_SELECT_ONE_OWNED = f"{_SELECT_OWNED} AND w.uuid = ?"
-_COUNT_OWNED = f"SELECT COUNT(*) FROM webhooks w WHERE {_IS_OWNED}"  # noqa: S608 - as above
-# An event of a file without an owner has no receivers. An unscoped webhook receives all events of its account.
-_SELECT_RECEIVERS = (
-    "SELECT w.id, a.plan FROM files f JOIN accounts a ON a.id = f.owner_id JOIN webhooks w ON w.account_id = a.id "
-    "WHERE f.id = ? AND (w.file_id IS NULL OR w.file_id = f.id) AND w.disabled_at IS NULL "
-    "AND (w.listens_until IS NULL OR w.listens_until > ?) "
-    "AND ? IN (JSON_TEXTS(w.events))"
-)
-_RECORD_ATTEMPT = (
-    "UPDATE webhooks SET last_delivery_at = ?, last_status = ?, failure_count = ? * failure_count + ? WHERE id = ?"
-)
-# A listener expires by itself, so it is never disabled and nobody is notified.
-_DISABLE = (
-    "UPDATE webhooks SET disabled_at = ? "
-    "WHERE id = ? AND failure_count >= ? AND disabled_at IS NULL AND listens_until IS NULL"
-)
-_SELECT_OWNER = (
-    "SELECT w.uuid, w.peer, a.email, a.id FROM webhooks w JOIN accounts a ON a.id = w.account_id WHERE w.id = ?"
-)
-_SELECT_LISTENER = "SELECT account_id, file_id, url, format, secret FROM webhooks WHERE uuid = ? AND listens_until > ?"
-
-
 def insert(
     store: Store,
     uuid: str,
@@ -165,7 +151,7 @@ def insert(
 ) -> None:
     """Store a new webhook. ``events`` is JSON, ``secret`` is sealed; ``listens_until`` (ms) makes it a listener on the
     machine of the data directory ``listens_on``."""
-    Webhook.insert(
+    query = Webhook.insert(
         uuid=uuid,
         account=account_id,
         file=file_id,
@@ -177,40 +163,49 @@ def insert(
         created_at=now,
         listens_until=listens_until,
         listens_on=listens_on,
-    ).execute(store.engine)
+    )
+    store.execute(query)
 
 
 def list_owned(store: Store, account_id: int) -> list[WebhookRow]:
     """Return the webhooks of an account without its listeners, newest first."""
-    return [WebhookRow._make(found) for found in store.fetch_all(_LIST_OWNED, (account_id,))]
+    return [WebhookRow._make(found) for found in store.fetch_all(_select_owned(account_id).order_by(Webhook.id.desc()))]
 
 
 def find_owned(store: Store, account_id: int, uuid: str) -> WebhookRow | None:
     """Return a webhook of an account that is not a listener, or None."""
-    found = store.fetch_one(_SELECT_ONE_OWNED, (account_id, uuid))
+    found = store.fetch_one(_select_owned(account_id).where(Webhook.uuid == uuid))
     return WebhookRow._make(found) if found else None
+
+
+def _select_owned(account_id: int) -> Any:
+    columns = (File.uuid if name == "file_uuid" else getattr(Webhook, name) for name in WebhookRow._fields)
+    return Webhook.select(*columns).join(File, JOIN.LEFT_OUTER).where(_is_owned(account_id))
+
+
+def _is_owned(account_id: int) -> Any:
+    return (Webhook.account == account_id) & Webhook.listens_until.is_null()
 
 
 def count_owned(store: Store, account_id: int) -> int:
     """Return how many webhooks an account has, without its listeners."""
-    found = store.fetch_one(_COUNT_OWNED, (account_id,))
-    return found[0] if found else 0
+    return int(Webhook.select().where(_is_owned(account_id)).count(store.engine))
 
 
 def find_secret(store: Store, webhook_id: int) -> bytes | None:
     """Return the sealed secret of a webhook, or None if the webhook does not exist."""
-    found = store.fetch_one("SELECT secret FROM webhooks WHERE id = ?", (webhook_id,))
+    found = store.fetch_one(Webhook.select(Webhook.secret).where(Webhook.id == webhook_id))
     return found[0] if found else None
 
 
 def enable(store: Store, webhook_id: int) -> None:
     """Enable a webhook and reset its failures."""
-    store.execute("UPDATE webhooks SET disabled_at = NULL, failure_count = 0 WHERE id = ?", (webhook_id,))
+    store.execute(Webhook.update(disabled_at=None, failure_count=0).where(Webhook.id == webhook_id))
 
 
 def delete(store: Store, webhook_id: int) -> None:
     """Delete a webhook with its deliveries."""
-    store.execute("DELETE FROM webhooks WHERE id = ?", (webhook_id,))
+    store.execute(Webhook.delete().where(Webhook.id == webhook_id))
 
 
 def count_disabled(store: Store | DatabaseFile) -> int:
@@ -230,36 +225,45 @@ def record_attempt(store: Store, webhook_id: int, *, at: int, status: int, has_f
 
 
 def disable(store: Store, webhook_id: int, min_failures: int, now: int) -> bool:
-    """Disable a webhook that has reached ``min_failures``. Return whether it was disabled by this call."""
-    return store.execute(_DISABLE, (now, webhook_id, min_failures)) > 0
+    """Disable a webhook that has reached ``min_failures``. Return whether it was disabled by this call.
+
+    A listener expires by itself, so it is never disabled and nobody is notified.
+    """
+    has_failed = Webhook.failure_count >= min_failures
+    may_be_disabled = Webhook.disabled_at.is_null() & Webhook.listens_until.is_null()
+    query = Webhook.update(disabled_at=now).where(Webhook.id == webhook_id, has_failed, may_be_disabled)
+    return store.execute(query) > 0
 
 
 def get_owner(store: Store, webhook_id: int) -> tuple[str, str, str, int]:
     """Return the UUID and the peer of a webhook, and the email and the id of its account."""
-    ((uuid, peer, email, account_id),) = store.fetch_all(_SELECT_OWNER, (webhook_id,))
+    query = Webhook.select(Webhook.uuid, Webhook.peer, Account.email, Account.id).join(Account)
+    ((uuid, peer, email, account_id),) = store.fetch_all(query.where(Webhook.id == webhook_id))
     return uuid, peer, email, account_id
 
 
 def find_listener(store: Store, uuid: str, now: int) -> tuple[Any, ...] | None:
     """Return ``(account_id, file_id, url, format, secret)`` of a listener that has not expired, or None."""
-    return store.fetch_one(_SELECT_LISTENER, (uuid, now))
+    query = Webhook.select(Webhook.account, Webhook.file, Webhook.url, Webhook.format, Webhook.secret)
+    return store.fetch_one(query.where(Webhook.uuid == uuid, Webhook.listens_until > now))
 
 
 def renew_listener(store: Store, uuid: str, until: int, now: int) -> bool:
     """Extend a listener to ``until``. Return False if it does not exist or has expired."""
-    sql = "UPDATE webhooks SET listens_until = ? WHERE uuid = ? AND listens_until > ?"
-    return store.execute(sql, (until, uuid, now)) > 0
+    query = Webhook.update(listens_until=until).where(Webhook.uuid == uuid, Webhook.listens_until > now)
+    return store.execute(query) > 0
 
 
 def list_listener_ids(store: Store, uuid: str) -> list[int]:
     """Return the id of the listener with that UUID, expired or not, in a list."""
-    sql = "SELECT id FROM webhooks WHERE uuid = ? AND listens_until IS NOT NULL"
-    return [found[0] for found in store.fetch_all(sql, (uuid,))]
+    query = Webhook.select(Webhook.id).where(Webhook.uuid == uuid, Webhook.listens_until.is_null(False))
+    return [ident for (ident,) in store.fetch_all(query)]
 
 
 def list_expired_listener_ids(store: Store, now: int) -> list[int]:
     """Return the ids of the listeners that have expired."""
-    return [found[0] for found in store.fetch_all("SELECT id FROM webhooks WHERE listens_until <= ?", (now,))]
+    query = Webhook.select(Webhook.id).where(Webhook.listens_until <= now)
+    return [ident for (ident,) in store.fetch_all(query)]
 
 
 def list_secrets(store: Store | DatabaseFile) -> list[tuple[str, bytes]]:
@@ -269,4 +273,4 @@ def list_secrets(store: Store | DatabaseFile) -> list[tuple[str, bytes]]:
 
 def update_secret(store: Store, uuid: str, sealed: bytes, old: bytes) -> None:
     """Store the secret of a webhook under another master key, unless it has changed from ``old``."""
-    store.execute("UPDATE webhooks SET secret = ? WHERE uuid = ? AND secret = ?", (sealed, uuid, old))
+    store.execute(Webhook.update(secret=sealed).where(Webhook.uuid == uuid, Webhook.secret == old))

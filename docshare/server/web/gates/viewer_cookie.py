@@ -1,4 +1,4 @@
-"""The cookie that identifies the reader of one link: set once they leave feedback, never for reading alone.
+"""The cookie that identifies the reader of one link: set once they pass a gate or leave feedback, never for reading.
 
 There is one per link, named after the public id of the link, so that no link reveals another. Over TLS it is
 partitioned: inside a frame it belongs to that site and this one, and cannot be used for tracking.

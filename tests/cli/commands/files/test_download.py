@@ -14,14 +14,6 @@ ID = "aB3dE5fG7hJ9"
 PDF = b"%PDF-1.7\n" + bytes(range(256)) * 4096
 
 
-@pytest.fixture
-def work_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    place = tmp_path / "work"
-    place.mkdir()
-    monkeypatch.chdir(place)
-    return place
-
-
 def offer_download(api: FakeApi, *, missing: int = 0, name: str = "deck.pdf", media: str = "application/pdf") -> None:
     headers = {
         "Content-Type": media,

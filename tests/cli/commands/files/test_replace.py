@@ -208,6 +208,12 @@ def test_a_deleted_file_is_restored_by_its_id(api: FakeApi, shell: Shell) -> Non
     assert shell("files", "restore", ID).code == 3
 
 
+def test_a_deleted_file_has_no_slug_to_restore_it_by(api: FakeApi, shell: Shell) -> None:
+    done = shell("files", "restore", "slug:offer")
+    assert (done.code, done.out) == (3, "")
+    assert "hint: Name a deleted file by its UUID or short id" in done.err
+
+
 CLAIMED = {"uuid": UUID.format(1), "shortId": ID, "shareUrl": LINK, "message": "The file belongs to your account."}
 TOKEN = "ds_ct_" + "c" * 32
 

@@ -14,13 +14,9 @@ from tests.support.outside.fake_api import FakeApi, FakeTime
 from tests.support.people.cast import World
 from tests.support.shell import Shell
 
+pytestmark = pytest.mark.file_document(name="Report.pdf")
+
 _UNKNOWN = "Check the link; it may be revoked or deleted"
-
-
-@pytest.fixture
-def uploaded_file(world: World) -> dict[str, Any]:
-    """Return the upload result of a document of three pages that Pia shares."""
-    return world.pia.upload(name="Report.pdf")
 
 
 @pytest.fixture
@@ -115,9 +111,11 @@ def test_an_unknown_link_exits_with_3_and_an_invalid_one_with_2(stranger: Shell,
     for word in (f"{base}/abcdefghijkl", f"{base}/the-report", "the-report"):
         done = stranger("public", "metadata", word, "--json")
         assert (done.code, done.error["hint"].split(".")[0]) == (3, _UNKNOWN), word
-    for word in (f"{base}/", "http://[x/y", "a/b"):
-        done = stranger("public", "metadata", word)
-        assert (done.code, done.out) == (2, ""), word
+    for word in (f"{base}/", "http://[x/y", "a/b", "@last", "slug:the-report"):
+        for command in ("metadata", "oembed", "qr"):
+            done = stranger("public", command, word)
+            assert (done.code, done.out) == (2, ""), word
+            assert "is not a share link" in done.err, word
 
 
 def test_oembed_accepts_every_form_of_a_link(

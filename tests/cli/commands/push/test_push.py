@@ -27,11 +27,6 @@ ONE, TWO = simple_pdf(pages=1), simple_pdf(pages=2)
 
 
 @pytest.fixture
-def pia(shell_for: MakeShell, world: World) -> Shell:
-    return shell_for(world.pia)
-
-
-@pytest.fixture
 def report(tmp_path: Path) -> Path:
     path = tmp_path / "report.pdf"
     path.write_bytes(ONE)

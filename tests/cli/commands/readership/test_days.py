@@ -59,6 +59,7 @@ def test_since_must_be_a_time(api: FakeApi, shell: Shell, since: str) -> None:
     ("options", "query", "text"),
     [
         ((), {}, None),
+        (("--since", "6d"), {"from": "2026-09-15"}, "15 Sep 2026 to 21 Sep 2026 (UTC). 87 readers."),
         (("--since", "7d"), {"from": "2026-09-14"}, "14 Sep 2026 to 21 Sep 2026 (UTC). 87 readers."),
         (
             ("--since", "2026-09-12", "--until", "2026-09-12"),

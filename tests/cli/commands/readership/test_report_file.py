@@ -32,14 +32,6 @@ JPEG = re.compile(r"data:image/jpeg;base64,([A-Za-z0-9+/=]+)")
 
 
 @pytest.fixture
-def work_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    place = tmp_path / "work"
-    place.mkdir()
-    monkeypatch.chdir(place)
-    return place
-
-
-@pytest.fixture
 def full_report_api(api: FakeApi) -> FakeApi:
     """Return a server with the full Pro report of a document with twelve pages."""
     api.on("GET", f"/files/{ID}/readership", reports.pro_report())

@@ -24,11 +24,6 @@ MakeShell = Callable[[Person], Shell]
 
 
 @pytest.fixture
-def pia(shell_for: MakeShell, world: World) -> Shell:
-    return shell_for(world.pia)
-
-
-@pytest.fixture
 def file(world: World) -> str:
     """Upload a document of three pages and return its short id."""
     return str(world.pia.upload()["shortId"])

@@ -9,11 +9,6 @@ from tests.support.owner.file import OwnerFile, form_error
 from tests.support.people.cast import World
 
 
-@pytest.fixture
-def owner_file(world: World) -> OwnerFile:
-    return OwnerFile(world, world.pia)
-
-
 def test_one_link_is_created_per_line(owner_file: OwnerFile) -> None:
     values = {"labels": "Northwind\n\n  Ann Lee \n", "download": "no", "range": "some", "from": "2", "to": "3"}
     assert owner_file.open_form("/links").send_and_follow(values) == "2 links were created."

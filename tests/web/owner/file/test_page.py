@@ -12,7 +12,6 @@ from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.owner.file import UNKNOWN_UUID, OwnerFile
-from tests.support.people.cast import World
 
 PAGES = (
     "",
@@ -33,11 +32,6 @@ FORM_ACTIONS = (
     f"/hotspots/{UNKNOWN_UUID}/delete",
     f"/assets/{UNKNOWN_UUID}/use",
 )  # fmt: skip
-
-
-@pytest.fixture
-def owner_file(world: World) -> OwnerFile:
-    return OwnerFile(world, world.pia)
 
 
 def get_page_fact(page: HtmlElement, name: str) -> str:

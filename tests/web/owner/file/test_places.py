@@ -18,11 +18,6 @@ from tests.support.people.settings import insert_asset
 ASSET = "6f1d3c1e-9d3b-4f0a-8f57-0a1b2c3d4e5f"
 
 
-@pytest.fixture
-def owner_file(world: World) -> OwnerFile:
-    return OwnerFile(world, world.pia)
-
-
 def list_hotspots(file_pages: OwnerFile) -> list[dict[str, Any]]:
     return [hotspots.describe(row) for row in hotspots.list_hotspots(file_pages.world.rt, file_pages.made["uuid"])]
 
