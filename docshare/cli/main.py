@@ -8,8 +8,10 @@ function and no callback is a command; any other app is a group. Add a ``Stub`` 
 The docstring of a command is its help: the summary line, paragraphs, then ``Examples:`` and an indented block. A
 command calls ``current_context()``, prints through the context, and returns None or an exit code. It fails by raising
 ``Stop``. Modules import requests, the server, imaging and similar packages inside functions only, which keeps startup
-fast. A command that changes something takes ``--dry-run`` (``framework/dry_run.py``). Every command has a row in
-``tests/cli/tree/command_table.py``, which the tests use to run it.
+fast. For the same reason, the function of a command imports the module that does its work, if help does not need it;
+that module has its imports at its top. A command that changes something takes ``--dry-run``
+(``framework/dry_run.py``). Every command has a row in ``tests/cli/tree/command_table.py``, which the tests use to run
+it.
 """
 
 import gc
