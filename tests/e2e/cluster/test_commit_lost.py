@@ -14,7 +14,7 @@ from tests.support.engines.postgresql import PostgresqlServer, run_postgresql_se
 from tests.support.polling import wait_until
 from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
-INSERT, REPLACE, VARIANT = 'INSERT INTO "files"', "UPDATE files SET original_name", 'INSERT INTO "variants"'
+INSERT, REPLACE, VARIANT = 'INSERT INTO "files"', 'UPDATE "files" SET', 'INSERT INTO "variants"'
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.settings.changes import SettingChanges
@@ -181,3 +182,14 @@ def _prompt_password(context: "Context") -> str:
     if read_hidden(context, "Repeat password: ") != secret:
         raise Stop(ExitCode.USAGE, "the passwords do not match; nothing was changed")
     return secret
+
+
+def use_manage_token(ctx: "Context", path: str) -> None:
+    """Use only the manage token in ``path`` from now on, and no other credential."""
+    try:
+        token = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeError) as error:
+        raise Stop(ExitCode.USAGE, f"--manage-token-file: cannot read {path}: {error}", code="local_file") from error
+    if not token:
+        raise Stop(ExitCode.USAGE, f"--manage-token-file: {path} is empty")
+    ctx.connection = ctx.connection._replace(token=keep_secret(ctx, token), source=f"--manage-token-file {path}")

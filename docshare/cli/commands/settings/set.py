@@ -52,8 +52,8 @@ def set_(
       docshare settings set @last gateFields:=@form.json --diff
       docshare ls --format ids | docshare settings set - --expires 2030-12-31
     """
-    from docshare.cli.commands.settings.gather import gather, split_words
-    from docshare.cli.commands.settings.write import WriteOptions, use_manage_token, write_settings
+    from docshare.cli.commands.settings.gather import gather, split_words, use_manage_token
+    from docshare.cli.commands.settings.write import WriteOptions, write_settings
 
     ctx = current_context()
     names, pairs = split_words(words)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.commands.settings.changes import SettingChanges, find_needed_plans
@@ -20,7 +19,6 @@ from docshare.cli.commands.settings.stored import (
 )
 from docshare.cli.framework import bulk
 from docshare.cli.framework.arguments import FileResolver, base_of
-from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import ClientError, Refused
 from docshare.contract.limits import MANAGE_EXPIRY_MS
@@ -191,14 +189,3 @@ def _check_manage_token_limits(context: "Context", fields: Mapping[str, Any]) ->
     if expiry is not None and expiry > context.now() + MANAGE_EXPIRY_MS:
         days = MANAGE_EXPIRY_MS // DAY
         raise Stop(ExitCode.USAGE, f"a manage token can set an expiry of at most {days} days")
-
-
-def use_manage_token(ctx: "Context", path: str) -> None:
-    """Use only the manage token in ``path`` from now on, and no other credential."""
-    try:
-        token = Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeError) as error:
-        raise Stop(ExitCode.USAGE, f"--manage-token-file: cannot read {path}: {error}", code="local_file") from error
-    if not token:
-        raise Stop(ExitCode.USAGE, f"--manage-token-file: {path} is empty")
-    ctx.connection = ctx.connection._replace(token=keep_secret(ctx, token), source=f"--manage-token-file {path}")
