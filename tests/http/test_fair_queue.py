@@ -106,6 +106,14 @@ def page_listener(start_listener: Callable[..., ListenerHarness]) -> tuple[Liste
     return start_listener(is_link_page=is_link_page, clock=lambda: now[0]), now
 
 
+def delay_page(rig: ListenerHarness, slow: RawConnection, other: RawConnection) -> None:
+    """Request a page from ``other`` while one from ``slow`` runs."""
+    slow.send(build_request("GET", "/slow"))
+    assert rig.entered.wait(10)
+    other.send(build_request("GET", "/page"))
+    assert wait_until(lambda: len(rig.heads) == 2)
+
+
 def test_pages_of_links_run_one_at_a_time_and_delay_no_other_requests(
     page_listener: tuple[ListenerHarness, list[float]],
 ) -> None:
@@ -130,10 +138,7 @@ def test_a_page_that_waits_for_something_else_does_not_delay_the_next(
 ) -> None:
     rig, now = page_listener
     with RawConnection(rig.port, "127.0.0.1") as slow, RawConnection(rig.port, "127.0.0.2") as other:
-        slow.send(build_request("GET", "/slow"))
-        assert rig.entered.wait(10)
-        other.send(build_request("GET", "/page"))
-        assert wait_until(lambda: len(rig.heads) == 2)
+        delay_page(rig, slow, other)
         assert rig.calls == ["/slow"]
         now[0] += LINK_PAGE_SECONDS
         assert other.read_response().status == 200
@@ -160,9 +165,6 @@ def test_pages_and_other_requests_take_turns(start_listener: Callable[..., Liste
 def test_a_stop_does_not_wait_for_pages_that_are_queued(page_listener: tuple[ListenerHarness, list[float]]) -> None:
     rig, _ = page_listener
     with RawConnection(rig.port, "127.0.0.1") as slow, RawConnection(rig.port, "127.0.0.2") as other:
-        slow.send(build_request("GET", "/slow"))
-        assert rig.entered.wait(10)
-        other.send(build_request("GET", "/page"))
-        assert wait_until(lambda: len(rig.heads) == 2)
+        delay_page(rig, slow, other)
         rig.server.stop(0)
         assert other.read_to_end() == b""

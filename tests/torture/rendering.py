@@ -33,9 +33,6 @@ IMAGES = 48
 UPLOADS = 12
 TRIAL_COOKIE = "viewer-cookies=1"  # as in a browser that has opened a gate before
 READER_RATIO, UPLOAD_RATIO = 3.0, 2.0
-UPLOAD_RATIOS = {"pages_and_codes": 4.0}
-"""Other limits for uploads. An upload is received, checked and stored by the interpreter that also computes pages and
-codes, and waits for it at each of these steps."""
 
 
 def make_hostile_documents(pages: int = PAGES) -> list[bytes]:
@@ -354,8 +351,7 @@ def run_attack(name: str, seconds: float) -> bool:
                 if time.monotonic() >= deadline:
                     break
     is_ok = True
-    upload_ratio = UPLOAD_RATIOS.get(name, UPLOAD_RATIO)
-    for at, (client, ratio) in enumerate((("reader", READER_RATIO), ("upload", upload_ratio))):
+    for at, (client, ratio) in enumerate((("reader", READER_RATIO), ("upload", UPLOAD_RATIO))):
         seen = ResponseTimes(Counter(), [])
         for each in rounds:
             seen.statuses += each[at].statuses
