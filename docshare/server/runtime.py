@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 from docshare.server.config import Config
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 _SECRET_BYTES = 32
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_PREDICTABLE = Random()  # noqa: S311 - only for ids that nobody needs to guess
 
 
 @dataclass(frozen=True)
@@ -111,15 +113,22 @@ def current_time_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def random_token(length: int) -> str:
+def random_token(length: int, random_bits: Callable[[int], int] = secrets.randbits) -> str:
     """Return ``length`` base62 characters: the last digits of one random number, which has so many more that the bias
-    is below 2**-64."""
-    number = secrets.randbits(6 * length + 64)
+    is below 2**-64. ``random_bits(n)`` returns a number of n random bits."""
+    number = random_bits(6 * length + 64)
     characters = []
     for _ in range(length):
         number, digit = divmod(number, 62)
         characters.append(_BASE62[digit])
     return "".join(characters)
+
+
+def random_request_id() -> str:
+    """Return 16 base62 characters. An id only connects a response with its line in the log, so nobody gains by
+    guessing one; asking the system for each would let the thread wait for the interpreter
+    (``tests.benchmarks.page_warm``)."""
+    return random_token(16, _PREDICTABLE.getrandbits)
 
 
 def random_uuid() -> str:

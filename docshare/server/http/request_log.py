@@ -7,6 +7,7 @@ from flask import Flask, Response, g, request
 
 from docshare.server.http.views import client_address, current_runtime, report_untrusted_proxy
 from docshare.server.logs import LOGGER
+from docshare.server.runtime import random_request_id
 
 _REQUEST_ID_HEADER = "X-Request-Id"
 # Clients may send invented methods and paths; a time series for each would grow without limit.
@@ -19,7 +20,7 @@ def register_request_log(app: Flask) -> None:
 
     @app.before_request
     def _begin() -> None:
-        g.request_id = current_runtime().random_token(16)
+        g.request_id = random_request_id()
         g.begun = time.monotonic()
         report_untrusted_proxy()
 

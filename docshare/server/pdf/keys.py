@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import Derivation, PathLike, WatermarkText
@@ -52,12 +52,11 @@ def find_data_key(blob: PathLike) -> bytes | None:
     return blob.data_key if isinstance(blob, StoredBytes) else None
 
 
-def make_key(file_uuid: str, content_version: int, blob: PathLike, page: int, kind: int) -> DerivedKey:
-    """Return the key of an image or a text of a page. Raises ValueError unless ``file_uuid`` can be the name of a
-    folder."""
+def make_key(file_uuid: str, content_version: int, blob: PathLike, page: int, kind: int, parts: str = "") -> DerivedKey:
+    """Return the key of a file derived from ``blob``; parameters as for ``DerivedKey``. Raises ValueError unless
+    ``file_uuid`` can be the name of a folder."""
     check_uuid(file_uuid)
-    is_encrypted = find_data_key(blob) is not None
-    return DerivedKey(file_uuid, int(content_version), int(page), kind, is_encrypted=is_encrypted)
+    return DerivedKey(file_uuid, int(content_version), int(page), kind, parts, find_data_key(blob) is not None)
 
 
 def anonymous_tenant(key: DerivedKey) -> Tenant:
@@ -68,7 +67,7 @@ def anonymous_tenant(key: DerivedKey) -> Tenant:
 def make_derived_key(file_uuid: str, content_version: int, blob: PathLike, wanted: Derivation) -> DerivedKey:
     """Return the key of the PDF ``wanted``. Raises as ``make_key``."""
     parts = f"{wanted.first}-{wanted.last}{mark_suffix(wanted.mark)}"
-    return replace(make_key(file_uuid, content_version, blob, 0, 0), parts=parts)
+    return make_key(file_uuid, content_version, blob, 0, 0, parts)
 
 
 def mark_suffix(mark: WatermarkText | None) -> str:

@@ -75,7 +75,7 @@ class PageStore:
         if not isinstance(part, ZoomTile) and part not in (*PAGE_WIDTHS, *THUMBNAIL_WIDTHS):
             raise ValueError(f"a page cannot be {part} pixels wide")
         kind, place = (part.page_wide, part.name) if isinstance(part, ZoomTile) else (part, "")
-        key = replace(make_key(file_uuid, content_version, blob, page, kind), parts=place + mark_suffix(mark))
+        key = make_key(file_uuid, content_version, blob, page, kind, place + mark_suffix(mark))
         tenant = tenant or anonymous_tenant(key)
 
         def make() -> Path:
@@ -130,7 +130,7 @@ class PageStore:
 
         Several short jobs read them, between which the workers serve others. Pages that take too long are unread.
         """
-        key = replace(make_key(file_uuid, content_version, blob, first, 0), parts=f"-{last}")
+        key = make_key(file_uuid, content_version, blob, first, 0, f"-{last}")
         tenant = tenant or anonymous_tenant(key)
 
         def make() -> Path:
@@ -152,7 +152,7 @@ class PageStore:
     ) -> StoredBytes:
         """Return the outline of the whole document, JSON rows of ``OutlineEntry``. Raises the same errors as
         ``image``."""
-        key = replace(make_key(file_uuid, content_version, blob, 1, 0), parts="-outline")
+        key = make_key(file_uuid, content_version, blob, 1, 0, "-outline")
         tenant = tenant or anonymous_tenant(key)
 
         def make() -> Path:
@@ -207,7 +207,7 @@ class PageStore:
     ) -> IO[bytes]:
         """Derive the PDF ``wanted`` for one reader; return it as an open file that is not cached. Raises the same
         errors as ``image``."""
-        key = replace(make_key(file_uuid, content_version, blob, 0, 0), parts=f"{wanted.first}-{wanted.last}-copy")
+        key = make_key(file_uuid, content_version, blob, 0, 0, f"{wanted.first}-{wanted.last}-copy")
         tenant = tenant or anonymous_tenant(key)
         self.files.require_renderable(tenant.content, key)
         try:

@@ -7,6 +7,7 @@ its salt was replaced; nothing links these keys. The address itself is not store
 
 import hmac
 import ipaddress
+from functools import lru_cache
 
 
 def reader_key(salt: bytes, address: str, browser: str) -> str:
@@ -18,6 +19,7 @@ def reader_key(salt: bytes, address: str, browser: str) -> str:
     return hmac.digest(salt, f"{network_prefix(address)}\n{browser}".encode(), "sha256").hex()[:32]
 
 
+@lru_cache(maxsize=4096)
 def network_prefix(address: str) -> str:
     """Return the stable part of ``address``: IPv4 unchanged, IPv6 cut to its /64, because devices change the rest
     daily.

@@ -298,7 +298,7 @@ class FolderStore(BlobStore):
 
     def path(self, key: str) -> Path:
         """Return the path of the file of ``key``. Raises ValueError if it is not a key."""
-        return self.root / check_key(key)[:2] / key
+        return self.root.joinpath(check_key(key)[:2], key)
 
     def find_size(self, key: str) -> int | None:
         """Return the size of the file of ``key``, or None."""
