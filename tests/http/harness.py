@@ -27,9 +27,9 @@ class ListenerHarness:
     """The listener under test.
 
     ``heads``: request heads that the judge received; ``calls``: paths that reached the application; ``gate`` delays
-    requests to ``/slow``. ``/busy`` returns 503, ``/often`` 429, ``/big`` 12 MB, ``/file`` the content of
-    ``file``; ``/files`` accepts uploads up to ``max_file``, ``/refuse`` is rejected, everything else accepts
-    ``SMALL_BODY`` bytes.
+    requests to ``/slow`` and ``/slow-files``. ``/busy`` returns 503, ``/often`` 429, ``/big`` 12 MB, ``/file`` the
+    content of ``file``; ``/files`` and ``/slow-files`` accept uploads up to ``max_file``, ``/refuse`` is rejected,
+    everything else accepts ``SMALL_BODY`` bytes.
     """
 
     def __init__(self, root: Path, *, max_file: int = 8 * MB, run: bool = True, port: int = 0, **settings: Any) -> None:
@@ -64,7 +64,7 @@ class ListenerHarness:
             return Refusal(404, [("X-Price", "5 €")])
         if head.path == "/broken-judge":
             raise RuntimeError("the judge fell asleep")
-        if head.path == "/files":
+        if head.path in ("/files", "/slow-files"):
             too_large = Refusal(413, [("X-Plan", "free")], b"more than the plan allows")
             return Acceptance(self.max_file + MB, stores_files=True, max_file=self.max_file, on_too_large=too_large)
         return Acceptance(SMALL_BODY)
@@ -84,7 +84,7 @@ class ListenerHarness:
             return environ["wsgi.file_wrapper"](self.file)
         if path == "/boom":
             raise RuntimeError("boom")
-        if path == "/slow":
+        if path in ("/slow", "/slow-files"):
             self.entered.set()
             self.gate.wait(20)
         answer = BIG if path == "/big" else json.dumps(self.describe_request(environ)).encode()

@@ -12,7 +12,15 @@ import pytest
 
 from docshare.server.http.event_loop import MIN_EVENTS_PER_TURN, TURN_SECONDS
 from docshare.server.http.fair_queue import LINK_PAGE_SECONDS
-from tests.http.harness import ListenerHarness, RawConnection, build_request, wait_until
+from tests.http.harness import (
+    ListenerHarness,
+    RawConnection,
+    build_form,
+    build_part,
+    build_request,
+    build_upload,
+    wait_until,
+)
 
 
 @pytest.mark.parametrize("through_proxy", [False, True])
@@ -144,6 +152,30 @@ def test_a_page_that_waits_for_something_else_does_not_delay_the_next(
         assert other.read_response().status == 200
         rig.gate.set()
         assert slow.read_response().status == 200
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["the upload ends", "the upload takes long"])
+def test_a_page_waits_for_an_upload_but_not_long(
+    page_listener: tuple[ListenerHarness, list[float]], *, ends: bool
+) -> None:
+    rig, now = page_listener
+    with RawConnection(rig.port, "127.0.0.1") as sender, RawConnection(rig.port, "127.0.0.2") as reader:
+        reader.send(build_request("GET", "/page/1"))  # the time that the next one waits begins with this page
+        assert reader.read_response().status == 200
+        sender.send(build_upload(build_form(build_part(b"%PDF-1.7")), "/slow-files"))
+        assert rig.entered.wait(10)
+        reader.send(build_request("GET", "/page/2"))
+        with RawConnection(rig.port, "127.0.0.3") as visitor:
+            visitor.send(build_request("GET", "/other"))
+            assert visitor.read_response().status == 200
+        assert rig.calls == ["/page/1", "/slow-files", "/other"]
+        if ends:
+            rig.gate.set()
+        else:
+            now[0] += LINK_PAGE_SECONDS
+        assert reader.read_response().status == 200
+        rig.gate.set()
+        assert sender.read_response().status == 200
 
 
 def test_pages_and_other_requests_take_turns(start_listener: Callable[..., ListenerHarness]) -> None:

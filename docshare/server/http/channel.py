@@ -103,6 +103,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         request = self.requests[0] if self.requests else None
         return (request.command, request.path) if request and not request.error else ("", "")
 
+    @property
+    def is_next_an_upload(self) -> bool:
+        """Return whether the body of the request that runs next is streamed into the store."""
+        return bool(self.requests and self.requests[0].is_upload)
+
     def wanted_events(self) -> int:
         """Return the events that this connection needs now. A worker thread may change them at any time."""
         return (READ if self.readable() else 0) | (WRITE if self.writable() else 0)

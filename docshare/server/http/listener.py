@@ -175,6 +175,7 @@ class Server:
         self._queue = self._dispatcher.queue = RequestQueue(
             lambda channel: hooks.find_client(channel.peer, channel.get_forwarded_header()),
             lambda channel: hooks.is_link_page(*channel.get_method_and_path()),
+            lambda channel: channel.is_next_an_upload,
             limiter.clock,
         )
         limiter.close_queued = self._close_queued

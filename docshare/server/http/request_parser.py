@@ -118,6 +118,11 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         """Return whether reading must pause, because too many bytes of the body wait for the disk."""
         return self._writer is not None and self._writer.is_paused
 
+    @property
+    def is_upload(self) -> bool:
+        """Return whether the body is streamed into the store."""
+        return self._writer is not None
+
     def received(self, data: bytes) -> int:
         """Consume the part of ``data`` that belongs to this request; return its length."""
         if self.completed:
