@@ -6,7 +6,7 @@ from typing import Any
 
 from docshare.server.http.connection_limits import network_key
 
-LINK_PAGE_SECONDS = 0.02
+LINK_PAGE_SECONDS = 0.03
 """The maximum time that a running page of a link, or a running upload, delays the next page. Computing a page takes
 2 to 10 ms, so a page that runs longer is itself waiting for something."""
 
