@@ -1,0 +1,97 @@
+"""Print the differences between two recordings: ``python -m tests.tour.compare BEFORE.json AFTER.json``.
+
+Each line names a field and the kind of its difference: ``added`` and ``removed``, ``wording`` (a text for people, with
+the same structure around it), ``changed`` (anything else). The exit code is 1 if anything was removed or changed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+KINDS = ("added", "removed", "wording", "changed")
+_TEXTS = {"detail", "hint", "message", "title", "why", "stdout", "stderr", "description", "note", "fix", "text"}
+_SETS = {"targets", "operations"}
+_MAX_CHARS = 160
+
+
+class Difference(NamedTuple):
+    """``field``: its path within the step; ``kind``: one of ``KINDS``."""
+
+    step: str
+    field: str
+    kind: str
+    text: str
+
+
+def compare_recordings(before: dict[str, Any], after: dict[str, Any]) -> list[Difference]:
+    """Return the differences, in the order of the steps."""
+    found: list[Difference] = []
+    old, new = ({step["step"]: step for step in recorded["steps"]} for recorded in (before, after))
+    for name in [*old, *(name for name in new if name not in old)]:
+        found += (Difference(name, *row) for row in _compare_objects("", old, new, [name]))
+    for part in ("deliveries", "files"):
+        found += (Difference(part, *row) for row in _compare_values("", before[part], after[part]))
+    return found
+
+
+def _compare_values(path: str, old: Any, new: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield field, kind and text of each difference between two values."""
+    key = path.rpartition(".")[2]
+    if isinstance(old, dict) and isinstance(new, dict):
+        yield from _compare_objects(path, old, new, list(dict.fromkeys([*old, *new])))
+        common = [[name for name in value if name in old and name in new] for value in (old, new)]
+        if common[0] != common[1]:
+            yield path, "changed", f"order of keys: {' '.join(common[0])} -> {' '.join(common[1])}"
+    elif isinstance(old, list) and isinstance(new, list) and key in _SETS:
+        yield from ((path, "removed", item) for item in old if item not in new)
+        yield from ((path, "added", item) for item in new if item not in old)
+    elif isinstance(old, list) and isinstance(new, list):
+        for index, (one, other) in enumerate(zip(old, new, strict=False)):
+            yield from _compare_values(f"{path}[{index}]", one, other)
+        if len(old) != len(new):
+            rows = new[len(old) :] or old[len(new) :]
+            yield path, "added" if len(new) > len(old) else "removed", _shorten(rows)
+    elif old != new or type(old) is not type(new):
+        is_text = key in _TEXTS and isinstance(old, str) and isinstance(new, str)
+        yield path, "wording" if is_text else "changed", f"{_shorten(old)} -> {_shorten(new)}"
+
+
+def _compare_objects(path: str, old: Any, new: Any, names: list[str]) -> Iterator[tuple[str, str, str]]:
+    for name in names:
+        field = f"{path}.{name}" if path else name
+        if name not in new:
+            yield field, "removed", _shorten(old[name])
+        elif name not in old:
+            yield field, "added", _shorten(new[name])
+        elif path or not isinstance(old[name], dict):
+            yield from _compare_values(field, old[name], new[name])
+        else:
+            yield from _compare_values("", old[name], new[name])
+
+
+def _shorten(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MAX_CHARS else f"{text[:_MAX_CHARS]}..."
+
+
+def main() -> int:
+    before, after = (json.loads(Path(name).read_text()) for name in sys.argv[1:])
+    differences = compare_recordings(before, after)
+    step = ""
+    for found in differences:
+        if found.step != step:
+            step = found.step
+            print(f"\n{step}")
+        print(f"  {found.kind:8} {found.field}: {found.text}")
+    counts = Counter(found.kind for found in differences)
+    print("\n" + ", ".join(f"{kind} {counts[kind]}" for kind in KINDS))
+    return 1 if counts["removed"] + counts["changed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Record the answers of a version of docshare to the tour: ``python -m tests.tour.record TREE OUT.json``.
+
+``TREE`` is a checkout of the version. Its server runs on a free port with an empty data directory; its commands talk to
+that server. ``compare`` shows the differences between two recordings.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from tests.support.outside.import_source import http_response, make_certificate, open_source
+from tests.support.outside.jwts import AUDIENCE, ISSUER, TokenMaker
+from tests.support.outside.receivers import LOOPBACK_NETWORKS, FakeReceiver, open_receiver
+from tests.support.servers.server_process import make_env, run_docshare, start_server
+from tests.tour.normalize import Normalizer, collect_short_ids
+from tests.tour.walk import SAMPLES, Tour
+
+SCRIPTS = ("api",)
+_PEOPLE = {"pia": "pro", "mal": "pro", "bea": "basic", "fay": "free"}
+
+
+def record_tour(tree: Path, folder: Path) -> dict[str, Any]:
+    """Walk all scripts with the version in ``tree``, with its data below ``folder``; return what was recorded."""
+    with ExitStack() as stack:
+        cert = make_certificate(folder, "127.0.0.1")
+        source, keys = (stack.enter_context(open_source(cert)) for _ in range(2))
+        receiver = stack.enter_context(open_receiver())
+        maker = TokenMaker(int(time.time()))
+        source.respond = http_response(SAMPLES["deck"][1])
+        keys.respond = http_response(maker.build_jwks())
+        env = make_env(
+            folder,
+            PYTHONPATH=str(tree),
+            PYTHONSAFEPATH="1",  # not the version in the working directory
+            COLUMNS="100",
+            DOCSHARE_RATE_LIMIT="1000000",
+            DOCSHARE_ADDRESS_LIMIT="1000000",
+            DOCSHARE_ANONYMOUS_UPLOADS="on",
+            DOCSHARE_WEBHOOK_ALLOW=",".join(LOOPBACK_NETWORKS),
+            DOCSHARE_IMPORT_HOSTS=f"127.0.0.1:{source.port}",
+            DOCSHARE_CA_BUNDLE=str(cert),
+            DOCSHARE_DESIGN_USER_JWKS_URL=f"https://127.0.0.1:{keys.port}/keys",
+            DOCSHARE_DESIGN_USER_ISSUER=ISSUER,
+            DOCSHARE_DESIGN_USER_AUDIENCE=AUDIENCE,
+        )
+        names = {
+            "unknown": "ds_live_unknown",
+            "hook": receiver.url,
+            "source": f"https://127.0.0.1:{source.port}/deck.pdf",
+            "jwt": maker.sign_token(),
+            "design": maker.sign_token(sub=None, designId="poster"),
+            "folder": str(folder),
+        }
+        for name, tier in _PEOPLE.items():
+            made = run_docshare("admin", "account", "create", f"{name}@example.com", "--tier", tier, "--json", env=env)
+            assert made.returncode == 0, made.stderr
+            names[name] = json.loads(made.stdout)["apiKey"]
+        process, names["server"] = start_server("--port", "0", env=env)
+        stack.callback(process.communicate, timeout=60)
+        stack.callback(process.terminate)
+        env |= {"DOCSHARE_URL": names["server"], "DOCSHARE_TOKEN": names["pia"]}
+        tour = Tour([sys.executable], env, folder, names["server"], names)
+        stack.callback(tour.close)
+        for script in SCRIPTS:
+            tour.walk((Path(__file__).parent / "script" / f"{script}.txt").read_text())
+        recorded = {"steps": tour.steps, "deliveries": _describe_deliveries(receiver)}
+    recorded["files"] = dict(sorted(Counter(_list_files(folder)).items()))
+    shown = {str(tree): "<tree>"} | {value: f"<{name}>" for name, value in names.items() if value != "missing"}
+    shown |= {found: "<link>" for found in collect_short_ids(tour.steps) if found not in shown}
+    normalized: dict[str, Any] = Normalizer(shown).apply(recorded)
+    return normalized
+
+
+def _describe_deliveries(receiver: FakeReceiver) -> dict[str, Any]:
+    """Return header names and body of each request to the receiver; the requests arrive in any order."""
+    return {
+        f"{hit.headers['webhook-event']} {index}": {"headers": sorted(hit.headers), "body": json.loads(hit.body)}
+        for index, hit in enumerate(sorted(receiver.requests, key=lambda hit: hit.body))
+    }
+
+
+def _list_files(folder: Path) -> list[str]:
+    return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
+
+
+def main() -> None:
+    tree, out = map(Path, sys.argv[1:])
+    with tempfile.TemporaryDirectory() as folder:
+        recorded = record_tour(tree.resolve(), Path(folder))
+    out.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
