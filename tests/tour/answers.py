@@ -15,6 +15,8 @@ _TARGETS = {"a": "href", "form": "action", "link": "href", "script": "src", "img
 def describe_response(response: requests.Response) -> dict[str, Any]:
     """Return the status, the headers (most of them by name only) and the body of ``response``."""
     headers = {name.lower(): value if name.lower() in _KEPT else "" for name, value in sorted(response.headers.items())}
+    if "location" in headers:  # of the query, the names: a text in it is for people
+        headers["location"] = re.sub(r"=[^&]*", "", headers["location"])
     kind = response.headers.get("Content-Type", "").partition(";")[0]
     return {"status": response.status_code, "headers": headers, "body": _describe_body(response, kind)}
 
@@ -28,17 +30,19 @@ def _describe_body(response: requests.Response, kind: str) -> Any:
         parser = _PageParser()
         parser.feed(response.text)
         return {"title": parser.title.strip(), "targets": sorted(parser.targets)}
+    if response.text.startswith("# HELP"):
+        return {"metrics": [line for line in response.text.splitlines() if line.startswith("# TYPE")]}
     if kind in ("text/plain", "text/csv"):
-        return response.text
+        return {kind.partition("/")[2]: response.text}
     return {"kind": kind, "digits": len(str(len(response.content)))}
 
 
 def _describe_json(body: Any) -> Any:
-    if isinstance(body, dict) and "openapi" in body:  # the document has tests of its own
-        return {"version": body["info"]["version"], "operations": sorted(
-            f"{method.upper()} {path}" for path, item in body["paths"].items() for method in item if method != "parameters"
-        )}  # fmt: skip
-    return body
+    if not isinstance(body, dict) or "openapi" not in body:
+        return body
+    paths = body["paths"].items()  # the rest of the API description has tests of its own
+    operations = {f"{method.upper()} {path}" for path, item in paths for method in item if method != "parameters"}
+    return {"version": body["info"]["version"], "operations": sorted(operations)}
 
 
 class _PageParser(HTMLParser):

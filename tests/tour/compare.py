@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 KINDS = ("added", "removed", "wording", "changed")
-_TEXTS = {"detail", "hint", "message", "title", "why", "stdout", "stderr", "description", "note", "fix", "text"}
-_SETS = {"targets", "operations"}
+_TEXTS = {"detail", "hint", "message", "title", "why", "stdout", "stderr", "description", "note", "fix", "plain"}
+_SETS = {"targets", "operations", "files", "metrics"}
+_SCRIPT = ("step", "sent", "expected")
 _MAX_CHARS = 160
 
 
@@ -33,9 +34,13 @@ def compare_recordings(before: dict[str, Any], after: dict[str, Any]) -> list[Di
     found: list[Difference] = []
     old, new = ({step["step"]: step for step in recorded["steps"]} for recorded in (before, after))
     for name in [*old, *(name for name in new if name not in old)]:
-        found += (Difference(name, *row) for row in _compare_objects("", old, new, [name]))
+        if name not in old or name not in new:
+            found.append(Difference(name, "step", "added" if name in new else "removed", ""))
+            continue
+        answers = [{key: value for key, value in steps[name].items() if key not in _SCRIPT} for steps in (old, new)]
+        found += (Difference(name, *row) for row in _compare_values("", *answers))
     for part in ("deliveries", "files"):
-        found += (Difference(part, *row) for row in _compare_values("", before[part], after[part]))
+        found += (Difference(part, *row) for row in _compare_values(part, before[part], after[part]))
     return found
 
 
@@ -43,7 +48,12 @@ def _compare_values(path: str, old: Any, new: Any) -> Iterator[tuple[str, str, s
     """Yield field, kind and text of each difference between two values."""
     key = path.rpartition(".")[2]
     if isinstance(old, dict) and isinstance(new, dict):
-        yield from _compare_objects(path, old, new, list(dict.fromkeys([*old, *new])))
+        for name in dict.fromkeys([*old, *new]):
+            field = f"{path}.{name}" if path else name
+            if name in old and name in new:
+                yield from _compare_values(field, old[name], new[name])
+            else:
+                yield field, *(("added", _shorten(new[name])) if name in new else ("removed", _shorten(old[name])))
         common = [[name for name in value if name in old and name in new] for value in (old, new)]
         if common[0] != common[1]:
             yield path, "changed", f"order of keys: {' '.join(common[0])} -> {' '.join(common[1])}"
@@ -59,19 +69,6 @@ def _compare_values(path: str, old: Any, new: Any) -> Iterator[tuple[str, str, s
     elif old != new or type(old) is not type(new):
         is_text = key in _TEXTS and isinstance(old, str) and isinstance(new, str)
         yield path, "wording" if is_text else "changed", f"{_shorten(old)} -> {_shorten(new)}"
-
-
-def _compare_objects(path: str, old: Any, new: Any, names: list[str]) -> Iterator[tuple[str, str, str]]:
-    for name in names:
-        field = f"{path}.{name}" if path else name
-        if name not in new:
-            yield field, "removed", _shorten(old[name])
-        elif name not in old:
-            yield field, "added", _shorten(new[name])
-        elif path or not isinstance(old[name], dict):
-            yield from _compare_values(field, old[name], new[name])
-        else:
-            yield from _compare_values("", old[name], new[name])
 
 
 def _shorten(value: Any) -> str:

@@ -9,7 +9,7 @@ A line of a script is a request or a command, with its expected status or exit c
 forms and scripts get its CSRF token), ``foreign`` (the same without the token) or ``reader``. The body is JSON, a form
 like ``a=1&b=2``, or ``@`` and the name of a sample, sent as a multipart part with further fields. ``->`` stores values
 of the answer, by their path in its JSON or by ``/pattern/``; ``$name`` inserts them. ``< NAME`` is the stdin of a
-command. ``settle`` waits until no delivery is queued.
+command. ``settle`` waits until no delivery and no mail is queued.
 """
 
 from __future__ import annotations
@@ -38,8 +38,14 @@ _BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Geck
 SAMPLES = {
     "deck": ("deck.pdf", simple_pdf(pages=3)),
     "other": ("other.pdf", simple_pdf(pages=2)),
+    "applied": ("applied.pdf", simple_pdf(pages=4)),
     "text": ("notes.txt", b"not a document"),
     "logo": ("logo.png", make_picture()),
+    "body": ("body.json", b'{"event":"file.viewed"}'),
+    "secret": ("secret.txt", b"whsec_" + b"7e57" * 16),
+    "settings": ("settings.json", b'{"viewLimit": 4}'),
+    "sharing": ("share.yaml", b"version: 1\nfiles:\n- path: applied.pdf\n  settings: {slug: applied}\n"),
+    "saved": ("saved.jsonl", b'{"body": "{\\"event\\":\\"file.viewed\\",\\"data\\":{}}"}\n'),
 }
 # A process that imports a tree once and forks for each command: starting Python for each would take most of the time.
 _RUNNER = """
@@ -124,7 +130,8 @@ class Tour:
 
     def _send_request(self, who: str, method: str, path: str, body: str | None) -> tuple[dict[str, Any], str]:
         session = self._sessions.get("web" if who == "foreign" else who, self._sessions["-"])
-        headers = {"Origin": self.url} if who in ("web", "reader") else {}
+        origin = "https://elsewhere.example" if who == "foreign" else self.url
+        headers = {"Origin": origin} if who in ("web", "reader", "foreign") else {}
         if who not in self._sessions and who != "foreign":
             headers["Authorization"] = f"Bearer {self.names[who]}"
         more = self._build_body(body or "", self._csrf if who == "web" else "", headers)
@@ -134,7 +141,8 @@ class Tour:
             found = _CSRF.search(session.get(f"{self.url}/login", timeout=60).text)
             self._csrf = found[1] if found else ""
         sent = {"method": method, "path": path.partition("?")[0]}
-        return {"sent": sent, **describe_response(response)}, response.text if response.encoding else ""
+        text = response.headers["Location"] if response.is_redirect else response.text if response.encoding else ""
+        return {"sent": sent, **describe_response(response)}, text
 
     def _build_body(self, body: str, csrf: str, headers: dict[str, str]) -> dict[str, Any]:
         if csrf:
@@ -157,7 +165,8 @@ class Tour:
 
         def is_idle() -> bool:
             rows = [row for hook in get("")["webhooks"] for row in get(f"/{hook['uuid']}/deliveries")]
-            return all(row["state"] != "queued" for row in rows)
+            _, mails = self._run_command(["admin", "outbox", "list", "--json"], None)
+            return all(row["state"] != "queued" for row in [*rows, *json.loads(mails)])
 
         wait_until(is_idle, seconds=60)
 
