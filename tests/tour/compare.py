@@ -67,7 +67,7 @@ def _compare_values(path: str, old: Any, new: Any) -> Iterator[tuple[str, str, s
             rows = new[len(old) :] or old[len(new) :]
             yield path, "added" if len(new) > len(old) else "removed", _shorten(rows)
     elif old != new or type(old) is not type(new):
-        is_text = key in _TEXTS and isinstance(old, str) and isinstance(new, str)
+        is_text = isinstance(old, str) and isinstance(new, str) and (key in _TEXTS or (" " in old and ".rows[" in path))
         yield path, "wording" if is_text else "changed", f"{_shorten(old)} -> {_shorten(new)}"
 
 

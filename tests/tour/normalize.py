@@ -16,7 +16,7 @@ _PATTERNS = [
     (r"\b\w{3}, \d\d? \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}", "<time>"),
     (r"\b\d{4}-\d\d-\d\d\b|\b\d\d? [A-Z][a-z]{2} 20\d\d\b", "<date>"),
     (r"\bReader [0-9A-F]{4,}\b", "Reader <code>"),
-    (r"/blobs/[\w-]{2}/", "/blobs/<xx>/"),
+    (r"/blobs/[\w-]{2}/[\w-]+", "/blobs/<name>"),
     (r"={10,}\d+==", "<boundary>"),
     (r"/notices/[\w.-]+(=\n[\w.-]+)?", "/notices/<token>"),
     (r"/static/\w+/", "/static/<mark>/"),
@@ -24,7 +24,10 @@ _PATTERNS = [
     (r"\b[0-9a-f]{32,}\b", "<hex>"),
     (r"\b(?=\w*\d)(?=\w*[A-Z])(?=\w*[a-z])[\w-]{20,}", "<random>"),
     (r"\b(just now|now|less than a minute ago|\d+ (seconds?|minutes?) ago|in \d+ (seconds?|minutes?))\b", "<ago>"),
-    (r"\b\d+(\.\d+)? ?ms\b", "<ms>"),
+    (r"\b\d+(\.\d+)? ?ms\b|(?<=\"latencyMs\":)\d+", "<ms>"),
+    (r"\bends in \w{4}\b", "ends in <tail>"),
+    (r"127\.0\.0\.1_\d+-[0-9a-f]{16}\b", "<address>"),
+    (r"(?m)^[ ▀▄█]+$", "<QR code>"),
 ]
 _TIMED_KEYS = {"latencyMs", "uptimeS", "t", "pid", "port", "seconds", "ageMs", "expires_in"}
 _RANDOM_KEYS = {"tail"}

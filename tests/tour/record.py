@@ -24,7 +24,7 @@ from tests.support.servers.server_process import make_env, run_docshare, start_s
 from tests.tour.normalize import Normalizer, collect_short_ids
 from tests.tour.walk import SAMPLES, Tour
 
-SCRIPTS = ("api", "pages", "commands")
+SCRIPTS = ("api", "pages", "commands", "denials")
 _PEOPLE = {"pia": "pro", "mal": "pro", "bea": "basic", "fay": "free"}
 
 

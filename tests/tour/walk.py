@@ -49,9 +49,13 @@ SAMPLES = {
 }
 # A process that imports a tree once and forks for each command: starting Python for each would take most of the time.
 _RUNNER = """
-import json, os, signal, sys
-import requests, docshare.cli.main, docshare.client
+import atexit, gc, importlib, json, os, pkgutil, signal, sys
+import requests, docshare.cli, docshare.server.app, docshare.server.config
 from runpy import run_module
+for found in pkgutil.walk_packages(docshare.cli.__path__, "docshare.cli."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
+gc.freeze()
 for line in iter(sys.stdin.readline, ""):
     asked = json.loads(line)
     child = os.fork()
@@ -61,8 +65,14 @@ for line in iter(sys.stdin.readline, ""):
             os.dup2(os.open(name, flags, 0o600), number)
         os.chdir(asked["folder"])
         sys.argv = ["docshare", *asked["argv"]]
-        run_module("docshare", run_name="__main__")
-        sys.exit(0)
+        try:
+            run_module("docshare", run_name="__main__")
+            code = 0
+        except SystemExit as end:
+            code = end.code or 0
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        os._exit(code)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
@@ -125,8 +135,7 @@ class Tour:
         self._runner.stdin.flush()
         code = int(self._runner.stdout.readline())
         out, err = (Path(name).read_text(errors="replace") for name in self._files[1:])
-        parsed = _parse_lines(out)
-        return {"code": code, "stdout": out if parsed is None else parsed, "stderr": err}, out
+        return {"code": code, "stdout": _parse_output(out), "stderr": err}, out
 
     def _send_request(self, who: str, method: str, path: str, body: str | None) -> tuple[dict[str, Any], str]:
         session = self._sessions.get("web" if who == "foreign" else who, self._sessions["-"])
@@ -185,13 +194,11 @@ def _find_value(text: str, where: str) -> str:
     return str(value)
 
 
-def _parse_lines(text: str) -> Any:
-    """Return the JSON that a command printed, a value or one for each line; None if it printed anything else."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        pass
-    try:
-        return [json.loads(line) for line in text.splitlines()] or None
-    except ValueError:
-        return None
+def _parse_output(text: str) -> Any:
+    """Return the JSON that a command printed, a value or one for each line; otherwise rows of cells, or the text."""
+    for read in (json.loads, lambda whole: [json.loads(line) for line in whole.splitlines()]):
+        try:
+            return read(text) if text else text
+        except ValueError:
+            pass
+    return {"rows": [line.split("\t") for line in text.splitlines()]} if "\t" in text else text
