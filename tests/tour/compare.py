@@ -20,7 +20,7 @@ _SCRIPT = ("step", "sent", "expected")
 _MAX_CHARS = 160
 
 
-class Difference(NamedTuple):
+class RecordedChange(NamedTuple):
     """``field``: its path within the step; ``kind``: one of ``KINDS``."""
 
     step: str
@@ -29,18 +29,18 @@ class Difference(NamedTuple):
     text: str
 
 
-def compare_recordings(before: dict[str, Any], after: dict[str, Any]) -> list[Difference]:
+def compare_recordings(before: dict[str, Any], after: dict[str, Any]) -> list[RecordedChange]:
     """Return the differences, in the order of the steps."""
-    found: list[Difference] = []
+    found: list[RecordedChange] = []
     old, new = ({step["step"]: step for step in recorded["steps"]} for recorded in (before, after))
     for name in [*old, *(name for name in new if name not in old)]:
         if name not in old or name not in new:
-            found.append(Difference(name, "step", "added" if name in new else "removed", ""))
+            found.append(RecordedChange(name, "step", "added" if name in new else "removed", ""))
             continue
         answers = [{key: value for key, value in steps[name].items() if key not in _SCRIPT} for steps in (old, new)]
-        found += (Difference(name, *row) for row in _compare_values("", *answers))
+        found += (RecordedChange(name, *row) for row in _compare_values("", *answers))
     for part in ("deliveries", "files"):
-        found += (Difference(part, *row) for row in _compare_values(part, before[part], after[part]))
+        found += (RecordedChange(part, *row) for row in _compare_values(part, before[part], after[part]))
     return found
 
 

@@ -23,13 +23,13 @@ _PATTERNS = [
     (r"127\.0\.0\.1:\d+", "<address>"),
     (r"\b[0-9a-f]{32,}\b", "<hex>"),
     (r"\b(?=\w*\d)(?=\w*[A-Z])(?=\w*[a-z])[\w-]{20,}", "<random>"),
-    (r"\b(just now|now|less than a minute ago|\d+ (seconds?|minutes?) ago|in \d+ (seconds?|minutes?))\b", "<ago>"),
+    (r"\b(just now|less than a minute ago|\d+ (seconds?|minutes?) ago|in \d+ (seconds?|minutes?))\b", "<ago>"),
     (r"\b\d+(\.\d+)? ?ms\b|(?<=\"latencyMs\":)\d+", "<ms>"),
     (r"\bends in \w{4}\b", "ends in <tail>"),
     (r"127\.0\.0\.1_\d+-[0-9a-f]{16}\b", "<address>"),
     (r"(?m)^[ ▀▄█]+$", "<QR code>"),
 ]
-_TIMED_KEYS = {"latencyMs", "uptimeS", "t", "pid", "port", "seconds", "ageMs", "expires_in"}
+_TIMED_KEYS = {"latencyMs", "ms", "uptimeS", "t", "pid", "port", "seconds", "ageMs", "expires_in"}
 _RANDOM_KEYS = {"tail"}
 _MIN_CHARS = 8  # shorter names also occur within other values
 _EPOCH = 1_600_000_000

@@ -183,7 +183,7 @@ class Tour:
 def _find_value(text: str, where: str) -> str:
     """Return the value at ``where``, or ``missing``, so that a version that lacks it is still walked to the end."""
     if where.startswith("/"):
-        match = re.search(where.strip("/"), text)
+        match = re.search(where[1:-1], text)
         return match[1] if match else "missing"
     try:
         value = json.loads(text)
