@@ -9,7 +9,7 @@ from typing import Any
 import requests
 
 _KEPT = ("content-type", "cache-control", "location", "www-authenticate", "retry-after", "allow", "content-disposition")
-_TARGETS = {"a": "href", "form": "action", "link": "href", "script": "src", "img": "src", "iframe": "src"}
+_TARGETS = {"a": "href", "form": "action", "img": "src", "iframe": "src"}
 
 
 def describe_response(response: requests.Response) -> dict[str, Any]:

@@ -10,12 +10,29 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, NamedTuple
 
 KINDS = ("added", "removed", "wording", "changed")
-_TEXTS = {"detail", "hint", "message", "title", "why", "stdout", "stderr", "description", "note", "fix", "plain"}
+_TEXTS = {
+    "detail",
+    "hint",
+    "message",
+    "title",
+    "why",
+    "stdout",
+    "stderr",
+    "description",
+    "note",
+    "fix",
+    "plain",
+    "fires",
+    "subject",
+    "error_description",
+}
 _SETS = {"targets", "operations", "files", "metrics"}
+_IDENTITIES = ("email", "event", "uuid", "path", "key", "kind", "identity", "sessionId", "page", "name")
 _SCRIPT = ("step", "sent", "expected")
 _MAX_CHARS = 160
 
@@ -61,14 +78,24 @@ def _compare_values(path: str, old: Any, new: Any) -> Iterator[tuple[str, str, s
         yield from ((path, "removed", item) for item in old if item not in new)
         yield from ((path, "added", item) for item in new if item not in old)
     elif isinstance(old, list) and isinstance(new, list):
-        for index, (one, other) in enumerate(zip(old, new, strict=False)):
-            yield from _compare_values(f"{path}[{index}]", one, other)
-        if len(old) != len(new):
-            rows = new[len(old) :] or old[len(new) :]
-            yield path, "added" if len(new) > len(old) else "removed", _shorten(rows)
+        matcher = SequenceMatcher(None, *([_identify(item) for item in rows] for rows in (old, new)), autojunk=False)
+        for kind, start, end, first, last in matcher.get_opcodes():
+            pairs = zip(old[start:end], new[first:last], strict=False) if end - start == last - first else ()
+            for index, (one, other) in enumerate(pairs, start):
+                yield from _compare_values(f"{path}[{index}]", one, other)
+            if kind != "equal" and not pairs:
+                yield from ((f"{path}[{index}]", "removed", _shorten(old[index])) for index in range(start, end))
+                yield from ((f"{path}[{index}]", "added", _shorten(new[index])) for index in range(first, last))
     elif old != new or type(old) is not type(new):
         is_text = isinstance(old, str) and isinstance(new, str) and (key in _TEXTS or (" " in old and ".rows[" in path))
         yield path, "wording" if is_text else "changed", f"{_shorten(old)} -> {_shorten(new)}"
+
+
+def _identify(item: Any) -> str:
+    """Return what makes ``item`` the same row of a list in both recordings."""
+    if isinstance(item, dict):
+        return str(next((item[key] for key in _IDENTITIES if key in item), ""))
+    return str(item[: max(1, min(2, len(item) - 1))] if isinstance(item, list) else item)
 
 
 def _shorten(value: Any) -> str:

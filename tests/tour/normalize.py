@@ -17,6 +17,7 @@ _PATTERNS = [
     (r"\b\d{4}-\d\d-\d\d\b|\b\d\d? [A-Z][a-z]{2} 20\d\d\b", "<date>"),
     (r"\bReader [0-9A-F]{4,}\b", "Reader <code>"),
     (r"/blobs/[\w-]{2}/[\w-]+", "/blobs/<name>"),
+    (r"Content-Length: \d+", "Content-Length: <number>"),
     (r"={10,}\d+==", "<boundary>"),
     (r"/notices/[\w.-]+(=\n[\w.-]+)?", "/notices/<token>"),
     (r"/static/\w+/", "/static/<mark>/"),

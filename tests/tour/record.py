@@ -24,7 +24,7 @@ from tests.support.servers.server_process import make_env, run_docshare, start_s
 from tests.tour.normalize import Normalizer, collect_short_ids
 from tests.tour.walk import SAMPLES, Tour
 
-SCRIPTS = ("api", "pages", "commands", "denials")
+SCRIPTS = ("api", "pages", "commands", "edges", "denials")
 _PEOPLE = {"pia": "pro", "mal": "pro", "bea": "basic", "fay": "free"}
 
 
@@ -57,6 +57,7 @@ def record_tour(tree: Path, folder: Path) -> dict[str, Any]:
         )
         names = {
             "unknown": "ds_live_unknown",
+            "unknownFile": "00000000-0000-4000-8000-000000000000",
             "hook": receiver.url,
             "source": f"https://127.0.0.1:{source.port}/deck.pdf",
             "jwt": maker.sign_token(),

@@ -41,6 +41,7 @@ SAMPLES = {
     "applied": ("applied.pdf", simple_pdf(pages=4)),
     "text": ("notes.txt", b"not a document"),
     "logo": ("logo.png", make_picture()),
+    "people": ("people.csv", b"label\nAnn\nBen\n"),
     "body": ("body.json", b'{"event":"file.viewed"}'),
     "secret": ("secret.txt", b"whsec_" + b"7e57" * 16),
     "settings": ("settings.json", b'{"viewLimit": 4}'),
@@ -135,7 +136,8 @@ class Tour:
         self._runner.stdin.flush()
         code = int(self._runner.stdout.readline())
         out, err = (Path(name).read_text(errors="replace") for name in self._files[1:])
-        return {"code": code, "stdout": _parse_output(out), "stderr": err}, out
+        separator = "\t" if "\t" in out else "," if "--format" in argv else None
+        return {"code": code, "stdout": _parse_output(out, separator), "stderr": err}, out
 
     def _send_request(self, who: str, method: str, path: str, body: str | None) -> tuple[dict[str, Any], str]:
         session = self._sessions.get("web" if who == "foreign" else who, self._sessions["-"])
@@ -194,11 +196,11 @@ def _find_value(text: str, where: str) -> str:
     return str(value)
 
 
-def _parse_output(text: str) -> Any:
+def _parse_output(text: str, separator: str | None) -> Any:
     """Return the JSON that a command printed, a value or one for each line; otherwise rows of cells, or the text."""
     for read in (json.loads, lambda whole: [json.loads(line) for line in whole.splitlines()]):
         try:
             return read(text) if text else text
         except ValueError:
             pass
-    return {"rows": [line.split("\t") for line in text.splitlines()]} if "\t" in text else text
+    return {"rows": [line.split(separator) for line in text.splitlines()]} if separator else text
