@@ -9,13 +9,14 @@ from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
 from docshare.contract.limits import UNCOUNTED_RETENTION_MS
 from docshare.server.store.database import Store
 from docshare.server.store.dialect import Statement
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import BatchedTable, Row
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.readers import Viewer
 from docshare.server.store.tables.sharing import Invite, Variant
 
 
-class ViewSession(Row):
+class ViewSession(BatchedTable, Row):
+    UNATTRIBUTE = "variant_id = NULL"
     uuid = TextField(unique=True)
     opening = TextField()  # the load of the page it belongs to: the nonce of its token
     part = IntegerField()  # which session of that load it is, from 0
