@@ -134,6 +134,9 @@ def delete(
     On Basic and Pro, deleted files stay in the trash for a while; on Free, and with --purge, they are deleted for good.
     Prompts for confirmation on a terminal; elsewhere --yes is required. The exit code is 12 if some deletions failed.
 
+    On a pipe, prints the id as file, trashed, and for a file in the trash purgeAt: of one file as one line per field,
+    of several files as one tab-separated line per file. With --format ids, prints only the id of each file.
+
     Examples:
 
       docshare files delete aB3dE5fG7hJ9
