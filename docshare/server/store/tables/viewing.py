@@ -291,6 +291,13 @@ def insert_reload(store: Store, opening: str, session_id: int, seq_before: int) 
     store.execute(_ADD_RELOAD, (opening, session_id, seq_before))
 
 
+def delete_beacons_from(store: Store, session_id: int, seq: int, time_ms: int) -> None:
+    """Delete the beacons of a session from the number ``seq`` on, and their reading time ``time_ms``."""
+    store.execute(Beacon.delete().where(Beacon.session == session_id, Beacon.seq >= seq))
+    changed = ViewSession.update(time_ms=ViewSession.time_ms - time_ms, last_seq=seq - 1)
+    store.execute(changed.where(ViewSession.id == session_id))
+
+
 def list_due_sessions(
     store: Store, now: int, limit: int, *, idle_ms: int, hidden_ms: int, closed_ms: int
 ) -> list[tuple[Any, ...]]:
