@@ -70,9 +70,9 @@ RESERVED_SLUGS = frozenset(
 GATE_TYPES = ("text", "email", "phone", "company")
 
 
-def field_problem(name: str, rule: str) -> Problem:
+def field_problem(name: str, rule: str, hint: str | None = None) -> Problem:
     """Return the problem of a field ``name`` that violates ``rule`` (what it must be, without a period)."""
-    return Problem("bad_request", f"{name} must be {rule}.", field=name)
+    return Problem("bad_request", f"{name} must be {rule}.", hint=hint, field=name)
 
 
 def is_integer(value: object) -> TypeGuard[int]:

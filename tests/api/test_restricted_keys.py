@@ -72,6 +72,7 @@ def test_a_key_is_rejected_from_its_end_on(world: World) -> None:
         {"name": "", "scopes": ["files:read"]},
         {"scopes": ["files:read"]},
         {"name": "x" * 201, "scopes": ["files:read"]},
+        {"name": " " + "x" * 200, "scopes": ["files:read"]},
         {"name": "ci", "scopes": ["files:read"], "expiresAt": "tomorrow"},
         {"name": "ci", "scopes": ["files:read"], "expiresAt": "2001-01-01T00:00:00Z"},
         {"name": "ci", "scopes": ["files:read"], "file": 7},

@@ -1,13 +1,14 @@
 """Measure many webhook deliveries: python -m tests.benchmarks.webhooks [farm|hostile|hanging]... [--share 0.1]
 
-``farm``: 10,000 deliveries, of which 30 % fail in all possible ways; the clock jumps from attempt to attempt, and
-the timeout of ten seconds is reduced to 0.4. ``hostile``: 47 healthy receivers and 3 that hold
+``farm``: 10,000 deliveries, of which 30 % fail in all possible ways, TLS included; the clock jumps from attempt to
+attempt, and the timeout of ten seconds is reduced to 0.4. ``hostile``: 47 healthy receivers and 3 that hold
 connections, in real time: the delay from event to delivery. ``hanging``: 1,000 deliveries due at once, of which
 10 % hang for ten seconds, compared with the best time that the limits allow. ``--share`` reduces all of them.
 """
 
 import argparse
 import resource
+import ssl
 import sys
 import tempfile
 import threading
@@ -32,18 +33,20 @@ from docshare.server.services.webhooks import webhooks
 from docshare.server.store.instance import open_instance
 from docshare.server.workers.dispatcher import MAX_SENDERS, Dispatcher
 from tests.support.clock import FakeClock
-from tests.support.outside.import_source import Script, hold_connection
+from tests.support.outside.import_source import Script, hold_connection, make_certificate
 from tests.support.outside.receivers import (
     FAILING_SCRIPTS,
     LOOPBACK_NETWORKS,
     OK,
     FakeReceiver,
     ReceivedRequest,
+    load_context,
     open_receiver,
     shorten_deadlines,
 )
 
 WEBHOOKS_EACH = 25  # webhooks of one account
+TLS_RECEIVERS = 10  # of the 50, use HTTPS
 FAILING_SCRIPT_NAMES = ("5xx", "reset", "hang", "drip", "redirect", "endless headers")
 ALL_ENDED_SQL = "SELECT COUNT(*) = 0 FROM deliveries WHERE next_at IS NOT NULL"
 START_TARGET_S = 6.0
@@ -75,11 +78,16 @@ class Bench:
 
 
 @contextmanager
-def open_bench(receivers: list[FakeReceiver], accounts_count: int, **outside: object) -> Iterator[Bench]:
+def open_bench(
+    receivers: list[FakeReceiver], accounts_count: int, ca_bundle: Path | None = None, **outside: object
+) -> Iterator[Bench]:
     """Yield an instance in which every receiver is a webhook of one account, in turn."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         config = Config(
-            data_dir=Path(folder) / "data", base_url="http://127.0.0.1:8787", webhook_allow=LOOPBACK_NETWORKS
+            data_dir=Path(folder) / "data",
+            base_url="http://127.0.0.1:8787",
+            webhook_allow=LOOPBACK_NETWORKS,
+            ca_bundle=ca_bundle,
         )
         rt = replace(stack.enter_context(open_instance(config)).rt, **outside)  # type: ignore[arg-type]
         bench = Bench(rt, {})
@@ -129,16 +137,14 @@ def print_result(name: str, measured: str, target: str, *, good: bool) -> bool:
 
 
 def run_farm(share: float) -> bool:
-    """Check that every delivery is delivered, or abandoned after five attempts, and that signatures are valid."""
+    """Check that every delivery is delivered, or abandoned after five attempts, and that each was really sent."""
     events, clock = max(1, round(200 * share)), FakeClock()
     with ExitStack() as stack:
-        receivers = [stack.enter_context(open_receiver()) for _ in range(2 * WEBHOOKS_EACH)]
-        for receiver in receivers:
-            receiver.choose_script = _choose_by_delivery
-        bench = stack.enter_context(open_bench(receivers, 2, clock=clock))
+        receivers, trusted = _open_farm(stack)
+        bench = stack.enter_context(open_bench(receivers, 2, trusted, clock=clock))
         for account in (1, 2):
             bench.record_events(account, events)
-        began, queued = time.monotonic(), bench.rt.db.fetch_all("SELECT id FROM deliveries")
+        began, expected = time.monotonic(), events * len(receivers)
         with run_dispatcher(shorten_deadlines(bench.rt, *receivers)):
             while not bench.is_settled():
                 _advance_to_next(bench.rt, clock)
@@ -146,22 +152,71 @@ def run_farm(share: float) -> bool:
         attempts = Counter(ident for (ident,) in bench.rt.db.fetch_all("SELECT delivery_id FROM attempts"))
         states = bench.rt.db.fetch_all("SELECT id, delivered_at IS NOT NULL, abandoned_at IS NOT NULL FROM deliveries")
         disabled = bench.rt.db.fetch_all("SELECT COUNT(*) FROM webhooks WHERE disabled_at IS NOT NULL")[0][0]
+        tls_failures = bench.rt.db.fetch_all(_TLS_FAILURES_SQL)[0][0]
         late = [gap for gap in _list_attempt_gaps(bench.rt) if gap]
+        unsent, repeated = _compare_with_receivers(bench.rt, receivers)
         genuine = sum(_count_genuine(receiver, bench.secrets[receiver.url]) for receiver in receivers)
         received = sum(len(receiver.requests) for receiver in receivers)
     wrong = [ident for ident, delivered, abandoned in states if delivered == abandoned or not 1 <= attempts[ident] <= 5]
     early = [ident for ident, _, abandoned in states if abandoned and attempts[ident] != 5]
+    delivered = sum(row[1] for row in states)
     print(
-        f"     {len(queued)} deliveries, {sum(attempts.values())} attempts in {seconds:.0f} s, "
+        f"     {len(states)} deliveries, {delivered} delivered, {sum(attempts.values())} attempts in {seconds:.0f} s, "
         f"{disabled} webhooks disabled"
     )
     return all([
-        print_result("lost", str(len(queued) - len(states)), "0", good=len(queued) == len(states)),
+        print_result("deliveries", str(len(states)), f"{expected}, one per event and webhook",
+            good=len(states) == expected),
         print_result("neither delivered nor abandoned", str(len(wrong)), "0", good=not wrong),
         print_result("abandoned before the fifth attempt", str(len(early)), "0", good=not early),
+        print_result("marked delivered, but not received", str(unsent), "0", good=not unsent),
+        print_result("attempts received twice or not recorded", str(repeated), "0", good=not repeated),
+        print_result("attempts that failed in TLS", str(tls_failures), "> 0", good=tls_failures > 0),
         print_result("attempts at another time than 60, 600, 3600, 3600 s", str(len(late)), "0", good=not late),
         print_result("signatures accepted", f"{genuine} of {received}", "all", good=genuine == received),
     ])  # fmt: skip
+
+
+_TLS_FAILURES_SQL = "SELECT COUNT(*) FROM attempts WHERE error LIKE '%certificate%' OR error LIKE '%TLS%'"
+
+
+def _open_farm(stack: ExitStack) -> tuple[list[FakeReceiver], Path]:
+    """Return the receivers, and the certificate that the instance must trust. Of every six connections over HTTPS, one
+    gets plain HTTP, and one a certificate that is not trusted."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    certificates = []
+    for name in ("trusted", "untrusted"):
+        (folder / name).mkdir()
+        certificates.append(make_certificate(folder / name))
+    trusted, untrusted = map(load_context, certificates)
+
+    def choose_context(number: int) -> ssl.SSLContext | None:
+        return {1: None, 2: untrusted}.get(number % 6, trusted)
+
+    receivers = [stack.enter_context(open_receiver()) for _ in range(2 * WEBHOOKS_EACH - TLS_RECEIVERS)]
+    for receiver in receivers:
+        receiver.choose_script = _choose_by_delivery
+    for _ in range(TLS_RECEIVERS):
+        receivers.append(stack.enter_context(open_receiver(https=True)))
+        receivers[-1].choose_context = choose_context
+    return receivers, certificates[0]
+
+
+def _compare_with_receivers(rt: Runtime, receivers: list[FakeReceiver]) -> tuple[int, int]:
+    """Return the number of deliveries marked delivered whose last attempt did not get a 2xx response from the receiver
+    of their webhook, and the number of attempts that a receiver got twice, or that are not recorded."""
+    received = Counter((each.url, hit.delivery, hit.attempt) for each in receivers for hit in each.requests)
+    recorded = {
+        (url, uuid, number): (status, bool(delivered) and number == tries)
+        for url, uuid, tries, delivered, number, status in rt.db.fetch_all(
+            "SELECT w.url, d.uuid, d.tries, d.delivered_at IS NOT NULL, a.number, a.status FROM attempts a "
+            "JOIN deliveries d ON d.id = a.delivery_id JOIN webhooks w ON w.id = d.webhook_id"
+        )
+    }
+    delivered = rt.db.fetch_all("SELECT COUNT(*) FROM deliveries WHERE delivered_at IS NOT NULL")[0][0]
+    sent = [key for key, (status, is_last) in recorded.items() if is_last and 200 <= status < 300 and received[key]]
+    unknown = [key for key in received if key not in recorded]
+    return delivered - len(sent), len(unknown) + sum(count > 1 for count in received.values())
 
 
 def _choose_by_delivery(hit: ReceivedRequest) -> Script:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from docshare.server.store.blobs import FolderStore, SweepResult
+from docshare.server.store.blobs import MAX_CRASH_ORPHANS, FolderStore, SweepResult
 from tests.http.harness import sha256
 
 
@@ -138,6 +138,15 @@ def test_sweep_removes_only_partials_and_blobs_without_a_row(blobs: FolderStore,
     assert not blobs.exists(orphan)
     assert (outside / "precious").exists()
     assert blobs.sweep({known}) == SweepResult(partials=0, orphans=0)
+
+
+def test_sweep_keeps_more_blobs_than_a_crash_can_leave(blobs: FolderStore, caplog: pytest.LogCaptureFixture) -> None:
+    """The database is an old copy: without the rows of newer documents, all of them look like leftovers."""
+    keys = [store_content(blobs, b"%d" % number) for number in range(MAX_CRASH_ORPHANS + 2)]
+    assert blobs.sweep(keys[:1]).orphans == 0
+    assert all(blobs.exists(key) for key in keys)
+    assert f"{MAX_CRASH_ORPHANS + 1} stored files have no row and are kept" in caplog.text
+    assert blobs.sweep(keys[:2]).orphans == MAX_CRASH_ORPHANS
 
 
 def test_free_bytes_is_the_free_space_of_the_file_system(blobs: FolderStore) -> None:

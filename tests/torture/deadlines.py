@@ -1,7 +1,7 @@
 """Check every deadline of the server one second before it, at it, and one second after it, with a simulated clock.
 
 ``python -m tests.torture.deadlines`` checks all of them, and again with the clock set one hour back and then one hour
-ahead in between, while all background jobs run.
+ahead in between, while all background jobs run. Exits with 1 if a result is wrong or a length has no deadline.
 """
 
 import io
@@ -196,6 +196,7 @@ def _prepare_idle_session(world: World) -> Probe:
 _WAITS = (MINUTE, 10 * MINUTE, HOUR, HOUR)
 DEADLINES: dict[str, Deadline] = {
     "expiry in 5 s": Deadline(5 * SECOND, _prepare_expiry(5 * SECOND), once=False),
+    "expiry in 180 d": Deadline(180 * DAY, _prepare_expiry(180 * DAY), once=False),
     "expiry in 365 d": Deadline(365 * DAY, _prepare_expiry(365 * DAY), once=False),
     "authorization code, 60 s": Deadline(MINUTE, _prepare_code),
     "session of a hidden page, 60 s": Deadline(MINUTE, _prepare_hidden_session),
@@ -222,6 +223,10 @@ DEADLINES: dict[str, Deadline] = {
     "log of deliveries, 90 d": Deadline(90 * DAY, _prepare_stored_delivery),
     "record of events, 90 d": Deadline(90 * DAY, _prepare_stored_event),
 }
+LENGTHS = (
+    5 * SECOND, MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 7 * DAY, 30 * DAY, 180 * DAY, 365 * DAY
+)  # fmt: skip
+"""Lengths in ms that at least one deadline must have, from seconds to a year."""
 JUMPS = {"no jump": 0, "an hour behind": -HOUR, "an hour ahead": HOUR}
 
 
@@ -257,9 +262,15 @@ def check_deadline(engine: PdfEngine, name: str, jump_ms: int = 0) -> list[str]:
     return wrong
 
 
+def find_missing_lengths() -> list[str]:
+    """Return an error for each of ``LENGTHS`` that no deadline has."""
+    found = {deadline.after_ms for deadline in DEADLINES.values()}
+    return [f"no deadline lasts {length // SECOND} s" for length in LENGTHS if length not in found]
+
+
 def main() -> int:
     """Run the checks, print the results, and return the exit code."""
-    engine, wrong, tried = PdfEngine(workers=1), [], 0
+    engine, wrong, tried = PdfEngine(workers=1), find_missing_lengths(), 0
     for jump_ms in JUMPS.values():
         for name, deadline in DEADLINES.items():
             if jump_ms < deadline.after_ms:  # otherwise the clock itself has passed the deadline

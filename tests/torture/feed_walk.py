@@ -7,10 +7,12 @@ one cursor each, and 20 SIGKILLs.
 import itertools
 import random
 import socket
+import sqlite3
 import sys
 import tempfile
 import threading
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,10 +30,15 @@ _TIMEOUT_S = 30
 
 @dataclass
 class FeedTally:
-    """``acknowledged`` counts downloads with status 200; ``ids_by_poller``: the event IDs of each poller in order."""
+    """``acknowledged`` counts downloads with status 200, of which ``events`` are wanted.
 
+    ``ids_by_poller``: the event IDs of each poller in order; ``stored``: those in the database once the server stopped.
+    """
+
+    events: int = 0
     acknowledged: int = 0
     kills: int = 0
+    stored: list[int] = field(default_factory=list)
     ids_by_poller: list[list[int]] = field(default_factory=lambda: [[] for _ in range(POLLERS)])
     problems: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -63,7 +70,7 @@ class _Writers:
                         return
 
 
-def _poll_feed(server: ServerProcess, seen: list[int], stop: threading.Event) -> None:
+def _poll_feed(server: ServerProcess, tally: FeedTally, seen: list[int], stop: threading.Event) -> None:
     """Poll the feed from the last ID until ``stop``, and then to its end."""
     with requests.Session() as http:
         while True:
@@ -75,6 +82,10 @@ def _poll_feed(server: ServerProcess, seen: list[int], stop: threading.Event) ->
                 )
             except requests.RequestException:
                 return
+            if answer.status_code != 200:
+                with tally.lock:
+                    tally.problems.append(f"a poll returned {answer.status_code}")
+                return
             rows = answer.json()
             seen += [row["id"] for row in rows]
             if not rows:
@@ -85,7 +96,7 @@ def _poll_feed(server: ServerProcess, seen: list[int], stop: threading.Event) ->
 
 def walk_feed(folder: Path, events: int, kills: int, seed: int = 7) -> FeedTally:
     """Download ``events`` times during ``kills`` SIGKILLs; return the acknowledged and seen events."""
-    chance, tally, short_id = random.Random(seed), FeedTally(), ""
+    chance, tally, short_id = random.Random(seed), FeedTally(events), ""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     targets = [*sorted(chance.sample(range(1, events), kills)), events]
@@ -96,12 +107,10 @@ def walk_feed(folder: Path, events: int, kills: int, seed: int = 7) -> FeedTally
                 files = {"file": ("a.pdf", simple_pdf(pages=1))}
                 created = requests.post(f"{server.url}/api/v1/files", files=files, headers=server.headers, timeout=30)
                 short_id = created.json()["shortId"]
-                # There is no cursor before the first ID, so that event does not count for any poller.
-                requests.post(f"{server.url}/{short_id}/download", timeout=30)
             stop = threading.Event()
             writers = _Writers(server.url, short_id, tally, target)
             pollers = [
-                threading.Thread(target=_poll_feed, args=(server, seen, stop), daemon=True)
+                threading.Thread(target=_poll_feed, args=(server, tally, seen, stop), daemon=True)
                 for seen in tally.ids_by_poller
             ]
             for thread in (*writers.threads, *pollers):
@@ -111,14 +120,20 @@ def walk_feed(folder: Path, events: int, kills: int, seed: int = 7) -> FeedTally
                 _join(writers.threads)
                 stop.set()
             else:
-                while tally.acknowledged < target and not tally.problems:
+                while tally.acknowledged < target and any(writer.is_alive() for writer in writers.threads):
                     time.sleep(0.002)
                 server.process.kill()
                 tally.kills += 1
             _join(writers.threads)
             stop.set()
             _join(pollers)
+    tally.stored = _read_stored_ids(folder / "data" / "docshare.db")
     return tally
+
+
+def _read_stored_ids(database: Path) -> list[int]:
+    with closing(sqlite3.connect(database)) as store:
+        return [ident for (ident,) in store.execute("SELECT id FROM download_rows ORDER BY id")]
 
 
 def _join(threads: list[threading.Thread]) -> None:
@@ -127,15 +142,24 @@ def _join(threads: list[threading.Thread]) -> None:
 
 
 def find_problems(tally: FeedTally) -> list[str]:
-    """Return all errors: lost, duplicate or reordered events, and pollers that disagree."""
-    wrong = list(tally.problems)
+    """Return all errors: lost, invented, duplicate or reordered events.
+
+    A download that a kill interrupted may be stored without being acknowledged, so the IDs in the database are what
+    every poller must have received.
+    """
+    wrong, stored = list(tally.problems), set(tally.stored)
+    if tally.acknowledged < tally.events:
+        wrong.append(f"only {tally.acknowledged} of {tally.events} downloads were acknowledged")
+    if not tally.acknowledged <= len(stored) <= tally.acknowledged + tally.kills * _WRITERS:
+        wrong.append(f"{len(stored)} downloads are stored, but {tally.acknowledged} were acknowledged")
     for number, seen in enumerate(tally.ids_by_poller):
         if seen != sorted(set(seen)):
             wrong.append(f"poller {number} received duplicate or reordered IDs")
-        if len(seen) < tally.acknowledged:
-            wrong.append(f"poller {number} received {len(seen)} of {tally.acknowledged} events")
-        if seen != tally.ids_by_poller[0]:
-            wrong.append(f"poller {number} and poller 0 disagree")
+        lost, invented = stored.difference(seen), set(seen) - stored
+        if lost:
+            wrong.append(f"poller {number} did not receive {len(lost)} of {len(stored)} events, first {min(lost)}")
+        if invented:
+            wrong.append(f"poller {number} received {len(invented)} events that are not stored, first {min(invented)}")
     return wrong
 
 
@@ -145,7 +169,8 @@ def main(events: int = 100_000, kills: int = 20) -> int:
     with tempfile.TemporaryDirectory() as folder:
         tally = walk_feed(Path(folder), events, kills)
     wrong = find_problems(tally)
-    print(f"{tally.acknowledged} downloads acknowledged, {tally.kills} kills, {time.monotonic() - began:.0f} s")
+    counts = f"{tally.acknowledged} downloads acknowledged, {len(tally.stored)} stored, {tally.kills} kills"
+    print(f"{counts}, {time.monotonic() - began:.0f} s")
     print("events of each poller:", *(len(seen) for seen in tally.ids_by_poller))
     print(f"{len(wrong)} errors", *wrong[:10], sep="\n  ")
     return 1 if wrong else 0

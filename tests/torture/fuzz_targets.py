@@ -20,6 +20,7 @@ from flask.testing import FlaskClient
 from werkzeug.http import parse_options_header
 
 from docshare.contract import streams
+from docshare.contract.names import MAX_BYTES, clean_name
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_settings
 from docshare.contract.viewer import normalize
@@ -28,7 +29,6 @@ from docshare.server.http.headers import content_disposition
 from docshare.server.http.multipart import FormError, FormParser
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.rules import webhook_url
-from docshare.server.rules.names import MAX_BYTES, clean_name
 from docshare.server.store.blobs import FolderStore
 from tests.contract.settings_table import DEFAULT_LOOKS
 

@@ -17,3 +17,7 @@ def test_a_deadline_is_exact_to_the_second(engine: PdfEngine, name: str) -> None
 )
 def test_a_temporary_clock_error_does_not_trigger_a_deadline(engine: PdfEngine, name: str, jump: str) -> None:
     assert deadlines.check_deadline(engine, name, deadlines.JUMPS[jump]) == []
+
+
+def test_deadlines_of_all_lengths_are_checked() -> None:
+    assert deadlines.find_missing_lengths() == []

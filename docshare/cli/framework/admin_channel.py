@@ -13,6 +13,7 @@ import typer
 
 from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import parse_directory
 from docshare.client.errors import NotConnected, TimedOut
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ _LOCAL_ORIGINS = ("built-in", "profile local")  # origins of the URL of a server
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
 # Accepted before and after the command: scripts write it in either place.
-Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")]
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="DIR", parser=parse_directory, help="Data directory. [env: DOCSHARE_DATA_DIR]"),
+]
 
 
 def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any:

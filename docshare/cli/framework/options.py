@@ -3,7 +3,10 @@
 ``main.root`` declares the global options."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
+
+from docshare.cli.framework.exits import ExitCode, Stop
 
 FORMATS = ("table", "plain", "csv", "tsv", "json", "jsonl", "ids")
 PROGRESS_MODES = ("auto", "bar", "plain", "json", "none")
@@ -38,3 +41,11 @@ class GlobalOptions(NamedTuple):
 def split_words(given: Sequence[str] | None) -> list[str]:
     """Return the words of an option that can be repeated, and each time can have several words with commas between."""
     return [word.strip() for value in given or () for word in value.split(",")]
+
+
+def parse_directory(text: str) -> Path:
+    """Return the path ``text`` of ``--data``. Raise Stop (2) if it is empty, as an unset variable of a script is: that
+    would be the current directory."""
+    if not text:
+        raise Stop(ExitCode.USAGE, "--data must not be empty", hint="Is the variable set that should name it?")
+    return Path(text)

@@ -14,6 +14,7 @@ from docshare.cli.framework.inputs import STDIN, read_bytes
 from docshare.cli.terminal.text import format_distinct_sizes
 from docshare.client.errors import Refused
 from docshare.contract.media import DOCUMENTS, HEAD_BYTES, detect_document_type, detect_zip_type
+from docshare.contract.names import clean_name
 from docshare.contract.plans import PLAN_LIMITS, Plan
 
 if TYPE_CHECKING:
@@ -149,8 +150,9 @@ def check_item(item: Item, *, command: str = "upload") -> Item:
     """
     if item.refusal is not None:
         return item
-    if command != "lint" and any(ord(char) < 32 or ord(char) == 127 for char in item.name):
-        return _reject(item, "has a name with control characters", hint="Rename it, or use --name.")
+    stored_name = item.name if command == "lint" else clean_name(item.name)
+    if stored_name != item.name:
+        return _reject(item, f"would be stored as {stored_name!r}", hint="Rename it, or use --name.")
     if item.size == 0:
         return _reject(item, "is empty")
     try:

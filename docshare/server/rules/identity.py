@@ -1,6 +1,6 @@
 """Distinguish readers without storing who they are.
 
-A reader is identified by an HMAC of network address and browser family, keyed with a secret of the file that is
+A reader is identified by an HMAC of IP address and browser family, keyed with a secret of the file that is
 replaced every 30 days (``READER_SALT_MS``). The same person has different keys for two files, and for one file after
 its salt was replaced; nothing links these keys. The address itself is not stored.
 """

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from docshare.contract import fields, limits, media
+from docshare.contract.names import clean_name
 from docshare.contract.problems import Problem
 from docshare.server.outbound.targets import OutboundTarget, parse_target
-from docshare.server.rules.names import clean_name
 
 _HTTPS_PORT = 443
 

@@ -80,3 +80,12 @@ def is_empty(total_pages: int, page_range: Mapping[str, int] | None) -> bool:
     """Return whether a document of ``total_pages`` has no page of ``page_range``; None and ``{0, 0}`` are not a
     range."""
     return page_range is not None and page_range["to"] > 0 and page_range["from"] > total_pages
+
+
+def suggest_range(total_pages: int) -> str:
+    """Return the hint for a page range beyond the last of ``total_pages``: how to write one that fits."""
+    count = "1 page" if total_pages == 1 else f"{total_pages} pages"
+    return (
+        f'The document has {count}. Use a range within 1-{total_pages}, such as {{"from": 1, "to": {total_pages}}}; '
+        '{"from": 0, "to": 0} shows all pages.'
+    )

@@ -11,6 +11,7 @@ from docshare.contract.limits import MANAGE_EXPIRY_MS, RANGE_AND_WATERMARK_BYTES
 from docshare.contract.plans import MB, Plan
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, required_plan
+from docshare.server.rules.page_window import suggest_range
 
 # These keys are actions and are not stored: one removes the expiry, the other the binding to a design, if any.
 _ACTION_SETTINGS = ("neverExpire", "detachDesignToolDesign")
@@ -79,7 +80,8 @@ def _require_page_range(pages: Mapping[str, int] | None, file: CurrentFile) -> N
         detail = f"A page range can be set on files up to {_SIZE_LIMIT}."
         raise Problem("payload_too_large", detail, hint=_SIZE_HINT, field="pageRange")
     if pages["to"] > file.total_pages:
-        raise field_problem("pageRange", f"within the {file.total_pages} pages of the document")
+        rule = f"within the {file.total_pages} pages of the document"
+        raise field_problem("pageRange", rule, suggest_range(file.total_pages))
 
 
 def _resolve_expiry(sent: Mapping[str, Any], *, managed: bool, now: int) -> dict[str, int | None]:

@@ -8,6 +8,7 @@ from docshare.contract import fields
 from docshare.contract.limits import RANGE_AND_WATERMARK_BYTES, VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
+from docshare.server.rules.page_window import suggest_range
 
 _OVERRIDES: dict[str, fields.Parser[Any]] = {
     "allowDownload": fields.parse_boolean,
@@ -47,7 +48,8 @@ def require_variant_fits(variant: VariantInput, *, total_pages: int, size: int, 
     overrides = variant.overrides or {}
     last = overrides.get("pageRange", {"to": 0})["to"]
     if last > total_pages:
-        raise fields.field_problem("overrides.pageRange", f"within the {total_pages} pages of the document, or both 0")
+        rule = f"within the {total_pages} pages of the document, or both 0"
+        raise fields.field_problem("overrides.pageRange", rule, suggest_range(total_pages))
     if size <= RANGE_AND_WATERMARK_BYTES:
         return
     limit = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"

@@ -33,6 +33,9 @@ REMOVAL_JOB = "delete bytes of deleted files"
 ORPHAN_AGE_MS = 86_400_000
 """A younger blob without a row in a shared store may belong to a running upload of another instance: one day."""
 
+MAX_CRASH_ORPHANS = 32
+"""A crash leaves at most one blob without a row for each upload that ran: more are a sign of an old database."""
+
 OWNER_NAME = "docshare-instance"
 """The file or object in a shared store that names the instance which the store belongs to. It is not a key."""
 
@@ -230,7 +233,7 @@ class BlobStore(ABC):
     @abstractmethod
     def sweep(self, known: Iterable[str]) -> SweepResult:
         """Remove what a crash of this instance left behind, before it serves: its partial files, and in a store of its
-        own every blob that is not ``known``."""
+        own every blob that is not ``known``, unless there are more than a crash can leave."""
 
     @abstractmethod
     def claim(self, owner: str) -> str:
@@ -322,13 +325,17 @@ class FolderStore(BlobStore):
 
     def sweep(self, known: Iterable[str]) -> SweepResult:
         """Remove partial files and every blob that is not ``known``; nothing in a shared folder, because it may belong
-        to uploads to other instances."""
+        to uploads to other instances. Keep all blobs if more than ``MAX_CRASH_ORPHANS`` are not ``known``, because the
+        database may be an old copy."""
         if self.is_shared:
             return SweepResult(0, 0)
         keys = known if isinstance(known, Set) else frozenset(known)
         partials = list(self.tmp.iterdir())
         orphans = [path for folder in self._list_subfolders() for path in folder.iterdir() if path.name not in keys]
         if is_locked(self.backup_lock):
+            orphans = []
+        if len(orphans) > MAX_CRASH_ORPHANS:
+            _log.warning("%d stored files have no row and are kept: is the database an old copy?", len(orphans))
             orphans = []
         for path in partials + orphans:
             if not remove_tree(path):

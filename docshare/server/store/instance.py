@@ -59,6 +59,7 @@ def open_instance(config: Config) -> Iterator[Instance]:
     reserve.release_if_full(config.data_dir)
     with DirectoryLock(config.data_dir):
         placing.finish_restore(config.data_dir)  # if a crash interrupted it
+        _require_database(config)
         rt = build_runtime(config)
         try:
             if rt.db.is_locked(SERVING_LOCK):
@@ -84,6 +85,19 @@ def join_instance(config: Config) -> Iterator[Instance]:
         yield Instance(rt, instance_key(config.data_dir))
     finally:
         rt.close()
+
+
+def _require_database(config: Config) -> None:
+    """Raise ConfigError if the directory has documents but no database: a new one would have no rows for them, so all
+    of them would be removed as leftovers of a crash."""
+    database = config.database_path
+    if config.database_url is not None or (database.exists() and database.stat().st_size > 0):
+        return
+    if any(path.is_file() for path in (config.data_dir / "blobs").rglob("*")):
+        raise ConfigError(
+            f"{database} is missing or empty, but its documents are in {config.data_dir / 'blobs'}: put the database "
+            "back, or restore a backup (docshare admin restore); to begin anew, use another directory"
+        )
 
 
 def _require_same_folder(rt: Runtime) -> None:

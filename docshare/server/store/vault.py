@@ -66,7 +66,10 @@ class Vault:
     def open(self, sealed: bytes, about: str) -> str:
         """Return the decrypted secret. Raises ``ValueError`` if it was encrypted with another key or for another
         context."""
-        return self.open_bytes(sealed, about).decode()
+        secret = self._load().open(sealed, about)
+        if secret is None:
+            raise self._make_error()
+        return secret.decode()
 
     def seal_bytes(self, secret: bytes, about: str) -> bytes:
         """Return ``secret`` encrypted, as ``seal`` does."""
@@ -75,16 +78,16 @@ class Vault:
         return key_id + nonce + cipher.encrypt(nonce, secret, about.encode())
 
     def open_bytes(self, sealed: bytes, about: str) -> bytes:
-        """Return the decrypted secret, as ``open`` does."""
+        """Return the decrypted secret, as ``open`` does, also with keys that were replaced meanwhile."""
         # The keys in memory first: whether another process has changed them costs a system call, after which a thread
-        # waits for the interpreter (tests.benchmarks.page_warm, for every image).
+        # waits for the interpreter (tests.benchmarks.page_warm, for the data key of every image).
         known = self._ring
         secret = None if known is None else known.open(sealed, about)
         if secret is None:
             current = self._load()
             secret = None if current is known else current.open(sealed, about)
         if secret is None:
-            raise ValueError(f"{self.keys.name} is not the key that this was sealed with")
+            raise self._make_error()
         return secret
 
     def current_id(self) -> bytes:
@@ -98,6 +101,9 @@ class Vault:
     def fingerprints(self) -> tuple[bytes, ...]:
         """Return the fingerprints of all keys, the current one first."""
         return self._load().fingerprints
+
+    def _make_error(self) -> ValueError:
+        return ValueError(f"{self.keys.name} is not the key that this was sealed with")
 
     def _load(self) -> _KeyRing:
         """Return the current keys; read them again if another process has changed them."""

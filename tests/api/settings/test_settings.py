@@ -237,6 +237,10 @@ def test_a_page_range_must_be_within_the_document(file: ConfiguredFile) -> None:
     file.change_settings(pageRange={"from": 3, "to": 3, "extra": True})
     assert file.has_values({"pageRange": {"from": 3, "to": 3}})
     assert "3 pages" in assert_refused(file, {"pageRange": {"from": 1, "to": 4}}, 400, "bad_request")
+    assert file.put_settings({"pageRange": {"from": 1, "to": 4}}).get_json()["hint"] == (
+        'The document has 3 pages. Use a range within 1-3, such as {"from": 1, "to": 3}; '
+        '{"from": 0, "to": 0} shows all pages.'
+    )
 
 
 def test_a_page_range_can_be_cleared_but_not_set_on_a_file_over_100_mb(world: World, file: ConfiguredFile) -> None:

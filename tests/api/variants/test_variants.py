@@ -270,6 +270,12 @@ def test_invalid_overrides_are_400(
         assert list_variants(world.pia, uploaded_file) == [row]
 
 
+def test_the_hint_for_a_range_beyond_the_document_names_the_pages(world: World, uploaded_file: dict[str, Any]) -> None:
+    sent = {"overrides": {"pageRange": {"from": 3, "to": 4}}}
+    hint = world.pia.post(build_variants_path(uploaded_file), json=sent).get_json()["hint"]
+    assert hint.startswith('The document has 3 pages. Use a range within 1-3, such as {"from": 1, "to": 3};')
+
+
 def test_a_file_over_100_mb_rejects_page_range_and_watermarked_downloads(
     world: World, uploaded_file: dict[str, Any]
 ) -> None:

@@ -1,7 +1,6 @@
 """``docshare serve`` as shell users and scripts use it."""
 
 import json
-import os
 import select
 import signal
 import sqlite3
@@ -202,44 +201,6 @@ def test_exec_passes_the_server_to_a_command_and_returns_its_exit_code(env: dict
     assert done.returncode == 5, done.stderr
     assert not (tmp_path / "data").exists()
     assert not (tmp_path / "config" / "config.toml").exists(), "nothing of the user's is touched by --ephemeral"
-
-
-def test_an_invalid_data_directory_and_a_damaged_database_are_reported(env: dict[str, str], tmp_path: Path) -> None:
-    done = run_docshare("serve", "--data", "/dev/null", "--port", "0", env=env)
-    assert (done.returncode, "Errno" in done.stderr, "/dev/null is not a directory" in done.stderr) == (2, False, True)
-    assert run_docshare("admin", "account", "create", "ada@example.com", env=env).returncode == 0
-    database = tmp_path / "data" / "docshare.db"
-    content = database.read_bytes()
-    database.write_bytes(content[:100] + b"Z" * 32_000 + content[32_100:])
-    for line in (["serve", "--port", "0"], ["admin", "account", "list"]):
-        done = run_docshare(*line, env=env)
-        assert (done.returncode, "docshare admin check --data" in done.stderr) == (13, True), done.stderr
-    database.write_bytes(content)
-    with closing(sqlite3.connect(database)) as whole:
-        pages = dict(whole.execute("SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0"))
-    for name in ("accounts", "oauth_clients"):  # read after the database has been opened
-        at = (pages[name] - 1) * 4096
-        database.write_bytes(content[:at] + b"Z" * 4096 + content[at + 4096 :])
-        done = run_docshare("serve", "--port", "0", env=env)
-        assert (done.returncode, "docshare admin check --data" in done.stderr) == (13, True), done.stderr
-    assert not (tmp_path / "state" / "crash.log").exists()
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
-def test_a_start_on_a_read_only_file_system_is_reported(env: dict[str, str], tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "none", str(disk)], capture_output=True, check=False).returncode:
-        pytest.skip("may not mount")
-    try:
-        for line in (["admin", "account", "create", "ada@example.com"],):
-            assert run_docshare(*line, "--data", str(disk / "data"), env=env).returncode == 0
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        done = run_docshare("serve", "--data", str(disk / "data"), "--port", "0", env=env)
-    finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
-    assert (done.returncode, "read-only" in done.stderr, "Errno" in done.stderr) == (11, True, False), done.stderr
-    assert not (tmp_path / "state" / "crash.log").exists()
 
 
 def test_an_ephemeral_server_leaves_no_files_and_resolves_its_last_upload(env: dict[str, str], tmp_path: Path) -> None:

@@ -61,6 +61,19 @@ def test_the_result_contains_the_manifest_digest_and_counts(operator: Operator) 
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("name", ["saved.tar", "saved.tar.gz", "saved.tar.zst"])
+def test_a_backup_prints_the_size_of_the_archive(operator: Operator, name: str) -> None:
+    operator.world.pia.upload()
+    path = operator.place / name
+    fields = dict(line.split("\t") for line in operator.run_admin("backup", path).lines)
+    assert int(fields["archiveBytes"]) == path.stat().st_size
+    assert (path.stat().st_size > int(fields["bytes"])) == (name == "saved.tar")
+
+
+def test_the_result_of_a_backup_to_a_directory_has_no_size_of_an_archive(operator: Operator) -> None:
+    assert "archiveBytes" not in operator.run_admin("backup", operator.place / "kept", "--json").json
+
+
 def get_content(world: World, made: dict[str, Any]) -> bytes:
     """Return the content of Pia's file as downloaded by her."""
     with world.pia.get(f"/api/v1/files/{made['uuid']}/content") as answer:

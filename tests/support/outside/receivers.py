@@ -51,11 +51,13 @@ class ReceivedRequest:
 
 @dataclass
 class FakeReceiver:
-    """``choose_script``: returns the script for a request; ``requests``: those received, in order; ``connections``: the
-    number of connections; ``max_open_requests``: the most requests at once."""
+    """``choose_script``: returns the script for a request; ``choose_context``: returns the TLS context for a connection
+    by its number from 1, or None for plain HTTP; ``requests``: those received, in order; ``connections``: the number of
+    connections; ``max_open_requests``: the most requests at once."""
 
     url: str
     choose_script: Callable[[ReceivedRequest], Script]
+    choose_context: Callable[[int], ssl.SSLContext | None]
     requests: list[ReceivedRequest] = field(default_factory=list)
     connections: int = 0
     open_requests: int = 0
@@ -108,19 +110,23 @@ ENDLESS_SCRIPTS = ("hang", "drip", "slow body")
 """The scripts that only the deadline ends."""
 
 
+def load_context(cert: Path) -> ssl.SSLContext:
+    """Return the TLS context of a receiver with this certificate, whose key is beside it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, cert.with_name("key.pem"))
+    return context
+
+
 @contextmanager
 def open_receiver(script: Script = OK, cert: Path | None = None, *, https: bool = False) -> Iterator[FakeReceiver]:
     """Yield a running receiver. With ``cert`` it speaks TLS; ``https`` without one: it only claims to."""
-    context = None
-    if cert is not None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(cert, cert.with_name("key.pem"))
+    context = None if cert is None else load_context(cert)
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         scheme = "https" if cert or https else "http"
         # A random path, because another test's server may still send to a port that its receiver had before.
         place = f"127.0.0.1:{listener.getsockname()[1]}/{uuid.uuid4().hex}"
-        receiver = FakeReceiver(f"{scheme}://{place}", lambda hit: script)
-        thread = threading.Thread(target=_accept, args=(listener, context, receiver), daemon=True)
+        receiver = FakeReceiver(f"{scheme}://{place}", lambda hit: script, lambda number: context)
+        thread = threading.Thread(target=_accept, args=(listener, receiver), daemon=True)
         thread.start()
         try:
             yield receiver
@@ -129,13 +135,14 @@ def open_receiver(script: Script = OK, cert: Path | None = None, *, https: bool 
             thread.join()
 
 
-def _accept(listener: socket.socket, context: ssl.SSLContext | None, receiver: FakeReceiver) -> None:
+def _accept(listener: socket.socket, receiver: FakeReceiver) -> None:
     while True:
         try:
             sock, _ = listener.accept()
         except OSError:
             return
         receiver.connections += 1
+        context = receiver.choose_context(receiver.connections)
         threading.Thread(target=_serve, args=(sock, context, receiver), daemon=True).start()
 
 

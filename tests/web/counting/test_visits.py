@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from docshare.contract.wire import format_instant
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.readership import viewing
 from tests.support.people.cast import World
@@ -121,6 +122,51 @@ def test_a_session_that_has_ended_stays_and_is_named(world: World, link: str) ->
     assert view_count(world, link) == 1
     assert reader.send_next_beacon(part=1, seq=0, read={1: 3_000}) == 204
     assert list_sessions(world) == [("human", 9_000), ("declined", 0)]
+
+
+def close_visit(world: World, link: str) -> FakeReader:
+    """Read two pages and close; the reader came from another page than those after it."""
+    reader = FakeReader(world, link, page_headers={"Referer": "https://private.example/"})
+    reader.read_page(10, page=1)
+    reader.read_page(5, page=3)
+    reader.leave(closing=True)
+    return reader
+
+
+def test_a_reload_by_somebody_else_at_the_same_address_neither_shows_nor_deletes_a_visit(
+    world: World, link: str
+) -> None:
+    close_visit(world, link)
+    other = FakeReader(world, link)
+    since = world.clock.now
+    world.clock.advance(seconds=2)
+    other.send_next_beacon(read={2: 2_000}, reload=True)
+    assert list_sessions(world) == [("human", 17_000)]
+    found = ask(world, other)
+    assert found["earlier"] == 1
+    assert found["recorded"] == {
+        "since": format_instant(since), "timeMs": 2_000, "pages": [{"page": 2, "timeMs": 2_000}],
+        "deviceType": "Desktop", "browser": "Chrome", "source": "Direct link",
+    }  # fmt: skip
+    found = ask(world, other, decline=True)
+    assert (found["declined"], found["earlier"], view_count(world, link)) == (True, 1, 1)
+    assert list_sessions(world) == [("human", 15_000), ("declined", 0)]
+    assert other.read_page(20, page=2) == 204
+    (row,) = list_view_rows(world)
+    assert (row["timeMs"], row["pagesViewed"]) == (15_000, 2)
+    assert count_uncounted(world, link) == [{"label": "declined", "count": 1}]
+
+
+def test_a_reader_who_reloads_before_the_visit_counts_can_delete_it(world: World, link: str) -> None:
+    first = FakeReader(world, link)
+    world.clock.advance(milliseconds=300)
+    first.leave(closing=True, input=False)
+    reloaded = FakeReader(world, link)
+    reloaded.read_page(9, page=2, reload=True)
+    assert (list_sessions(world), view_count(world, link)) == ([("human", 9_000)], 1)
+    found = ask(world, reloaded, decline=True)
+    assert (found["declined"], found["earlier"], view_count(world, link)) == (True, 0, 0)
+    assert list_sessions(world) == [("declined", 0)]
 
 
 def test_an_invitation_is_not_viewed_by_a_visit_that_is_not_measured(world: World, link: str) -> None:

@@ -37,12 +37,17 @@ TOTALS = (
     Column("path", "PATH", role="bold", flexible=True),
     Column("files", "FILES"),
     Column("blobs", "CONTENTS"),
-    Column("bytes", "SIZE", kind="size"),
+    Column("bytes", "DATA", kind="size"),
 )
 DIGEST = Column("sha256", "MANIFEST SHA-256", role="id")
 BACKUP = Spec(
-    table=(*TOTALS, Column("written", "NEW", kind="size"), DIGEST),
-    plain=("path", "bytes", "files", "blobs", "sha256", "seconds", "written"),
+    table=(
+        *TOTALS,
+        Column("written", "NEW", kind="size"),
+        Column("archiveBytes", "ARCHIVE", kind="size"),
+        DIGEST,
+    ),
+    plain=("path", "bytes", "files", "blobs", "sha256", "seconds", "written", "archiveBytes"),
     fields=("damaged",),
 )
 _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst")
@@ -76,6 +81,10 @@ def backup(
     purged later remain in earlier backups. For other compression or encryption, use a pipe. The exit code is 13 if a
     stored document is damaged; everything else is backed up nevertheless.
 
+    On a pipe, prints one line per field. bytes is the size of the data: database, documents, keys and settings; written
+    is the part of it that the backup did not contain before. archiveBytes is the size of the archive, which is larger
+    because of its headers and list of files, or smaller because of compression.
+
     Examples:
 
       docshare admin backup docshare-$(date +%F).tar
@@ -96,6 +105,8 @@ def backup(
         **summarize_manifest(made.manifest, made.sha256, ctx.monotonic() - began),
         "written": made.written,
     }
+    if target is not None and _is_archive(target):
+        row["archiveBytes"] = target.stat().st_size
     if target is None:
         ctx.note(f"manifest SHA-256: {made.sha256}")
     else:

@@ -33,12 +33,16 @@ def delete_files(ctx: "Context", files: Sequence[str], given: Consent, spec: "Sp
             ctx, [("DELETE", f"/api/v1/files/{file}{'?purge=1' if given.purge else ''}", "") for file in ids]
         )
     _confirm_deletion(ctx, client, ids, files[0] if files[0] != "-" else ids[0], given)
+    printer = ctx.emitter(spec)
+    # The response has no id. JSON prints it unchanged, and on a terminal the confirmation names the file.
+    is_named = printer.format not in ("json", "jsonl") and not printer.is_for_people
 
     def work(file: str) -> Mapping[str, Any]:
         client.pace()
-        return client.files.delete(file, given.purge)
+        result = client.files.delete(file, given.purge)
+        return {"file": file, **result} if is_named else result
 
-    return bulk.run_each(ctx, ctx.emitter(spec), ids, "file", work)
+    return bulk.run_each(ctx, printer, ids, "file", work)
 
 
 def _confirm_deletion(ctx: "Context", client: "Client", ids: list[str], word: str, given: Consent) -> None:

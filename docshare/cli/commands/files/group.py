@@ -15,6 +15,7 @@ from docshare.cli.local import cache
 from docshare.cli.terminal.cells import get_nested
 from docshare.cli.terminal.output import Spec, compile_query, run_query
 from docshare.cli.terminal.text import clean, format_local_time
+from docshare.client.errors import Refused
 from docshare.contract.wire import parse_instant
 
 _STUBS = (
@@ -134,6 +135,9 @@ def delete(
     On Basic and Pro, deleted files stay in the trash for a while; on Free, and with --purge, they are deleted for good.
     Prompts for confirmation on a terminal; elsewhere --yes is required. The exit code is 12 if some deletions failed.
 
+    On a pipe, prints the id as file, trashed, and for a file in the trash purgeAt: of one file as one line per field,
+    of several files as one tab-separated line per file. With --format ids, prints only the id of each file.
+
     Examples:
 
       docshare files delete aB3dE5fG7hJ9
@@ -160,7 +164,8 @@ def restore(
 ) -> ExitCode:
     """Restore a file from the trash.
 
-    Its link, settings, readership and events come back unchanged. The account needs a free file slot.
+    Its link, settings, readership and events come back unchanged. The account needs a free file slot. The API does not
+    list deleted files; the page /trash of the server does, where you can also restore them.
 
     Examples:
 
@@ -168,15 +173,21 @@ def restore(
     """
     ctx = current_context()
     client = ctx.client()
+    # The list of files has neither deleted files nor their slugs; only the page lists them.
+    page = f"List and restore deleted files at {client.base_url}/trash; docshare dashboard signs you in."
     try:
         name = FileResolver(ctx, client).resolve(file)
     except Stop as unknown:
-        if unknown.exit == ExitCode.NOT_FOUND:  # the list of files has the slugs, and not those of deleted files
-            unknown.hint = (
-                "Name a deleted file by its UUID or short id, or restore it in the trash of docshare dashboard."
-            )
+        if unknown.exit == ExitCode.NOT_FOUND:
+            unknown.hint = f"Name a deleted file by its UUID or short id. {page}"
         raise
     if dry_run:
         return preview_request(ctx, "POST", f"/api/v1/files/{name}/restore")
-    ctx.emit(client.files.restore(name), _RESTORE_SPEC)
+    try:
+        restored = client.files.restore(name)
+    except Refused as refusal:
+        if refusal.status == 404:
+            refusal.hint = page
+        raise
+    ctx.emit(restored, _RESTORE_SPEC)
     return ExitCode.OK

@@ -11,6 +11,7 @@ from docshare.cli.commands.serve import address as listen
 from docshare.cli.framework.app import App, TyperCommand
 from docshare.cli.framework.context import current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import parse_directory
 
 
 class ServeCommand(TyperCommand):
@@ -44,7 +45,10 @@ def serve(
             max=listen.MAX_PORT,
         ),
     ] = None,
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data directory. [env: DOCSHARE_DATA_DIR]")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", parser=parse_directory, help="Data directory. [env: DOCSHARE_DATA_DIR]"),
+    ] = None,
     base_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Public base URL of links. [env: DOCSHARE_BASE_URL]")
     ] = None,

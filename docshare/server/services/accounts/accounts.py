@@ -190,17 +190,23 @@ def rename(rt: Runtime, account_id: int, name: str) -> None:
 
 
 def require_key_name(name: object) -> str:
-    """Return the trimmed name of a key. Raises ``bad_request``."""
+    """Return the trimmed name of a key. Raises ``bad_request``, also if only spaces around it make it too long, because
+    ``openapi.yaml`` limits what is sent."""
     if not isinstance(name, str) or not name.strip():
         raise Problem("bad_request", "name must be a text.", field="name")
+    if len(name) > _NAME_CHARS:
+        raise _name_problem()
     return _require_name(name.strip())
 
 
 def _require_name(name: str) -> str:
     if len(name) > _NAME_CHARS or not name.isprintable():
-        detail = f"name must be one line of at most {_NAME_CHARS} characters."
-        raise Problem("bad_request", detail, field="name")
+        raise _name_problem()
     return name
+
+
+def _name_problem() -> Problem:
+    return Problem("bad_request", f"name must be one line of at most {_NAME_CHARS} characters.", field="name")
 
 
 def list_accounts(rt: Runtime) -> list[Account]:

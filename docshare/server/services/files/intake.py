@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from docshare.contract import media
+from docshare.contract.names import clean_name
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.server.http import faults
 from docshare.server.http.multipart import ReceivedFile
@@ -14,7 +15,6 @@ from docshare.server.office.detect import detect_kind
 from docshare.server.pdf.answers import Inspection
 from docshare.server.pdf.budget import Tenant
 from docshare.server.rules import intake as rules
-from docshare.server.rules.names import clean_name
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.files import sealed_blobs, short_ids, tenants

@@ -13,7 +13,7 @@ from functools import partial
 
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import removals
-from docshare.server.store.tables import assets, contents, deliveries, dependents, readers
+from docshare.server.store.tables import assets, contents, deliveries, readers
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import removals as removal_rows
 from docshare.server.store.tables.dependents import ATTRIBUTED_TABLES, LARGE_TABLES, STREAM_TABLES
@@ -36,7 +36,7 @@ def revoke_grants(rt: Runtime, column: str, key: int) -> None:
 def hide_rows(rt: Runtime, file_id: int) -> None:
     """Hide the rows of a file in the trash from all streams of the feed; stop if the file is restored meanwhile."""
     for table in STREAM_TABLES:
-        _run_in_batches(rt, partial(dependents.hide_batch, rt.db, table, file_id, BATCH_ROWS))
+        _run_in_batches(rt, partial(table.hide_batch, rt.db, file_id, BATCH_ROWS))
 
 
 def unhide_batch(rt: Runtime, file_id: int) -> bool:
@@ -45,7 +45,7 @@ def unhide_batch(rt: Runtime, file_id: int) -> bool:
     The rows are changed before ``trashed_at``, while the trash still hides the file; after a crash in between, the next
     start hides them again.
     """
-    return all(dependents.unhide_batch(rt.db, table, file_id, BATCH_ROWS) != BATCH_ROWS for table in STREAM_TABLES)
+    return all(table.unhide_batch(rt.db, file_id, BATCH_ROWS) != BATCH_ROWS for table in STREAM_TABLES)
 
 
 def purge(rt: Runtime, *file_ids: int) -> int:
@@ -59,7 +59,7 @@ def purge(rt: Runtime, *file_ids: int) -> int:
 
 def _purge_file(rt: Runtime, file_id: int) -> bool:
     for table in LARGE_TABLES:
-        _run_in_batches(rt, partial(dependents.delete_batch, rt.db, table, file_id, BATCH_ROWS))
+        _run_in_batches(rt, partial(table.delete_batch, rt.db, file_id, BATCH_ROWS))
     with rt.db.write():
         found = contents.find_blob(rt.db, file_id)
         if found is None:
@@ -84,7 +84,7 @@ def unattribute(rt: Runtime, variant_id: int) -> None:
     Its label is removed too, because a later redaction could not reach it.
     """
     for table in ATTRIBUTED_TABLES:
-        _run_in_batches(rt, partial(dependents.unattribute_batch, rt.db, table, variant_id, BATCH_ROWS))
+        _run_in_batches(rt, partial(table.unattribute_batch, rt.db, variant_id, BATCH_ROWS))
 
 
 def _run_in_batches(rt: Runtime, change: Callable[[], int]) -> None:

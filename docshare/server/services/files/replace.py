@@ -17,10 +17,11 @@ from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.events import activity
 from docshare.server.services.files import copy_checks, files, intake, removals, tenants
 from docshare.server.services.files.intake import StoredDocument
-from docshare.server.store.tables import contents, dependents, sharing
+from docshare.server.store.tables import contents, sharing
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import removals as removal_rows
 from docshare.server.store.tables.contents import ReplacementTarget as ReplacementTarget
+from docshare.server.store.tables.dependents import ANCHORED_TABLES
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def replacement_transaction(rt: Runtime, document: StoredDocument, target: Repla
 def count_anchors(rt: Runtime, caller: Caller, name: str) -> Anchors:
     """Count what a replacement of the caller's file ``name`` (UUID or short id) would delete. Raises ``not_found``."""
     file = files.get_owned(rt, caller, name)
-    return Anchors(**{table: dependents.count_anchored(rt.db, table, file.id) for table in Anchors._fields})
+    return Anchors(**{name: table.count_anchored(rt.db, file.id) for name, table in ANCHORED_TABLES.items()})
 
 
 def _get_target(rt: Runtime, caller: Caller, name: str) -> ReplacementTarget:
@@ -134,9 +135,9 @@ def store_next_version(
     # Marks and annotations are kept or deleted together with hotspots and notes. An anchor on a page that the new
     # version does not have is hidden until a later version has that page.
     if keep:
-        for table in ("marks", "annotations"):
-            dependents.set_content_version(rt.db, table, target.id, version)
-    cleared = [0 if keep else dependents.delete_anchored(rt.db, table, target.id) for table in Anchors._fields]
+        for name in ("marks", "annotations"):
+            ANCHORED_TABLES[name].set_content_version(rt.db, target.id, version)
+    cleared = [0 if keep else table.delete_anchored(rt.db, target.id) for table in ANCHORED_TABLES.values()]
     activity.record(rt, target.id, "content.replaced", {"contentVersion": version}, at=now)
     empty = is_empty(document.total_pages, json.loads(settings).get("pageRange"))
     variants = sharing.count_empty_variants(rt.db, target.id, document.total_pages)

@@ -1,7 +1,7 @@
 """Limit the rate at which passwords and names of links can be tried.
 
-Requests for unknown links are counted by network address, on every route that answers differently for a known link.
-Wrong passwords are counted by network address and by the link or account that they were tried on: the first count
+Requests for unknown links are counted by IP address, on every route that answers differently for a known link.
+Wrong passwords are counted by IP address and by the link or account that they were tried on: the first count
 stops one network, the second slows down many networks together, and both expire. Correct passwords are not counted.
 """
 
@@ -39,7 +39,7 @@ _LINK_LIMITS = AttemptLimits(
 
 
 def find_link(rt: Runtime, name: str, address: str, *, ids_only: bool = False) -> Link:
-    """Return the link ``name``, whatever its state, for a request from the network address ``address``.
+    """Return the link ``name``, whatever its state, for a request from the IP address ``address``.
 
     Parameters: ``ids_only`` whether slugs are not accepted. Raises ``not_found`` (the same for unknown, revoked and
     trashed links), and ``rate_limited`` for an address that tried too many unknown links, also when the link is known:
@@ -56,7 +56,7 @@ def find_link(rt: Runtime, name: str, address: str, *, ids_only: bool = False) -
 
 
 def require_link_budget(rt: Runtime, address: str) -> None:
-    """Raise ``rate_limited`` for a network address that tried too many unknown links."""
+    """Raise ``rate_limited`` for an IP address that tried too many unknown links."""
     _require_allowed(rt.limits.peek(ADDRESS, _link_key(address), rt.config.address_limit))
 
 
@@ -66,7 +66,7 @@ def link_not_found() -> Problem:
 
 
 def require_password(rt: Runtime, file_id: int, stored: str, password: str, address: str) -> None:
-    """Raise ``forbidden`` unless ``stored`` is the hash of ``password``, sent from the network address ``address``.
+    """Raise ``forbidden`` unless ``stored`` is the hash of ``password``, sent from the IP address ``address``.
 
     After too many wrong passwords it raises ``rate_limited`` without checking this one. ``at`` of the ``extra`` names
     the field.
@@ -79,7 +79,7 @@ def require_password(rt: Runtime, file_id: int, stored: str, password: str, addr
 def verify_password(
     rt: Runtime, lock: AttemptLimits, stored: str, password: str, address: str, *, here: str, whole: str
 ) -> bool:
-    """Return whether ``stored`` is the hash of ``password``, sent from the network address ``address``. Wrong ones
+    """Return whether ``stored`` is the hash of ``password``, sent from the IP address ``address``. Wrong ones
     count for the keys ``here`` and ``whole`` of ``lock``.
 
     After too many wrong passwords it raises ``rate_limited`` without checking this one, and ``unavailable`` while too

@@ -41,7 +41,7 @@ class PublicMetadata:
 
 
 def get_metadata(rt: Runtime, name: str, address: str) -> PublicMetadata:
-    """Return the public metadata of the link ``name``, a UUID or short id, for the network address ``address``.
+    """Return the public metadata of the link ``name``, a UUID or short id, for the IP address ``address``.
 
     Raises like ``guessing.find_link``, and ``forbidden`` for a frozen link. File routes do not accept a slug, not even
     one that looks like a short id.

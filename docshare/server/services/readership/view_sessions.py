@@ -18,6 +18,7 @@ from docshare.server.services.links import invites
 from docshare.server.services.operations import notices
 from docshare.server.services.readership import rollups
 from docshare.server.store.tables import feed, files, viewing
+from docshare.server.store.tables import sessions as session_table
 from docshare.server.store.tables.viewing import SessionContext as SessionContext
 
 _MAX_CLOSED = 50  # closed sessions of which a reload may continue one; the next run of the job ends most of them
@@ -64,16 +65,17 @@ def find(rt: Runtime, nonce: str, part: int) -> StoredViewSession | None:
     row = viewing.find_session(rt.db, nonce, part)
     if row is not None:
         return _parse_session(row)
-    return _find_reloaded(rt, nonce) if part == 0 else None
+    return find_reloaded(rt, nonce) if part == 0 else None
 
 
 def find_last_of_load(rt: Runtime, nonce: str) -> StoredViewSession | None:
     """Return the newest session of the page load with the ``nonce``, or None."""
     row = viewing.find_last_session(rt.db, nonce)
-    return _parse_session(row) if row is not None else _find_reloaded(rt, nonce)
+    return _parse_session(row) if row is not None else find_reloaded(rt, nonce)
 
 
-def _find_reloaded(rt: Runtime, nonce: str) -> StoredViewSession | None:
+def find_reloaded(rt: Runtime, nonce: str) -> StoredViewSession | None:
+    """Return the session of an earlier load that the page load with the ``nonce`` continues, or None."""
     row = viewing.find_reloaded_session(rt.db, nonce)
     return replace(_parse_session(row[:-1]), part=0, seq_before=row[-1]) if row is not None else None
 
@@ -91,6 +93,29 @@ def continue_closed(rt: Runtime, place: SessionContext, now: int) -> StoredViewS
     seq_before = session.reading.last_seq + 1
     viewing.insert_reload(rt.db, place.opening, session.id, seq_before)
     return replace(session, part=0, seq_before=seq_before)
+
+
+def list_times_since_reload(rt: Runtime, session: StoredViewSession) -> list[tuple[int, int]]:
+    """Return the pages, and their reading times in ms, that a reload has added to the ``session`` that it continues."""
+    times: dict[int, int] = {}
+    for _, accepted in session_table.list_beacons_from(rt.db, session.id, session.seq_before):
+        for page, ms, *_views in json.loads(accepted):
+            times[page] = times.get(page, 0) + ms
+    return sorted(times.items())
+
+
+def was_counted_before_reload(rt: Runtime, session: StoredViewSession) -> bool:
+    """Return whether ``session`` was counted as a view before the reload that continues it; False without a reload."""
+    if not session.seq_before or session.reading.counted_at is None:
+        return False
+    added = session_table.list_beacons_from(rt.db, session.id, session.seq_before)
+    return not added or session.reading.counted_at < added[0][0]
+
+
+def delete_since_reload(rt: Runtime, session: StoredViewSession) -> None:
+    """Delete the beacons and the reading time that a reload has added to the ``session`` that it continues."""
+    added_ms = sum(ms for _, ms in list_times_since_reload(rt, session))
+    viewing.delete_beacons_from(rt.db, session.id, session.seq_before, added_ms)
 
 
 def list_due(rt: Runtime, now: int, limit: int) -> list[StoredViewSession]:

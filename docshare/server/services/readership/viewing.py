@@ -183,8 +183,7 @@ def show_visit(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> Vis
         link = _find_open_link(rt, name)
         if not _is_reader(rt, link, sender):
             return Visit(link, is_owner=True, has_choice=False)
-        window = PageWindow(load.pages_before + 1, load.pages_before + load.pages)
-        return visits.describe(rt, load.nonce, window, link, has_choice=visits.offers_choice(link))
+        return visits.describe(rt, load, link, has_choice=visits.offers_choice(link))
 
 
 def _find_open_link(rt: Runtime, name: str) -> Link:

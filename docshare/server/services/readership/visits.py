@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from docshare.server.rules.gates import is_choice_offered as is_choice_offered
 from docshare.server.rules.page_window import PageWindow
+from docshare.server.rules.view_token import PageLoad
 from docshare.server.runtime import Runtime
 from docshare.server.services.links.links import Link
 from docshare.server.services.readership import rollups, view_sessions
@@ -56,19 +57,33 @@ class Visit:
     earlier: int = 0
 
 
-def describe(rt: Runtime, nonce: str, window: PageWindow, link: Link, *, has_choice: bool) -> Visit:
-    """Return what is recorded of the load with the ``nonce`` of ``link``, which shows ``window``."""
-    last = view_sessions.find_last_of_load(rt, nonce)
+def describe(rt: Runtime, load: PageLoad, link: Link, *, has_choice: bool) -> Visit:
+    """Return what is recorded of ``load``, a load of the share page of ``link``.
+
+    Of a session that a reload continues, that is only what the reload has added: somebody else at the same address,
+    with the same browser, may have begun it.
+    """
+    last = view_sessions.find_last_of_load(rt, load.nonce)
     if last is None:
         return Visit(link, is_owner=False, has_choice=has_choice)
-    earlier = viewing.count_sessions_of_load(rt.db, nonce, last.part)
+    earlier = viewing.count_sessions_of_load(rt.db, load.nonce, last.part)
+    continued = view_sessions.find_reloaded(rt, load.nonce)
+    earlier += continued is not None
     if last.is_declined:
         return Visit(link, is_owner=False, has_choice=has_choice, is_declined=True, earlier=earlier)
-    rows = session_table.list_pages(rt.db, last.id, is_open=last.ended_at is None)
-    numbers = [(window.to_reader_page(row.page), row.time_ms) for row in rows]
+    context, state = viewing.get_visit_context(rt.db, last.id), last.reading
+    if last.seq_before:
+        added = view_sessions.list_times_since_reload(rt, last)
+        started_at, time_ms = load.issued_at, sum(ms for _, ms in added)
+        context = context._replace(referrer=load.referrer)
+    else:
+        rows = session_table.list_pages(rt.db, last.id, is_open=last.ended_at is None)
+        added = [(row.page, row.time_ms) for row in rows]
+        started_at, time_ms = state.started_at, state.time_ms
+    window = PageWindow(load.pages_before + 1, load.pages_before + load.pages)
+    numbers = [(window.to_reader_page(page), ms) for page, ms in added]
     pages = {number: ms for number, ms in numbers if number is not None}
-    state = last.reading
-    part = VisitPart(state.started_at, state.time_ms, pages, viewing.get_visit_context(rt.db, last.id))
+    part = VisitPart(started_at, time_ms, pages, context)
     return Visit(link, is_owner=False, has_choice=has_choice, part=part, earlier=earlier)
 
 
@@ -76,7 +91,8 @@ def decline(rt: Runtime, nonce: str, link: Link, kept_until: int, now: int) -> N
     """Delete the running session of the load with the ``nonce``, with its view, and count a declined session instead.
 
     An empty row remains until ``kept_until`` (ms), so that a beacon that arrives late records nothing. Sessions of the
-    load that have already ended are part of the sums and are kept.
+    load that have already ended are part of the sums and are kept. So is the view of a session that a reload continues
+    if it was counted before: somebody else may have begun it, so only what the reload has added is deleted.
     """
     last = view_sessions.find_last_of_load(rt, nonce)
     if last is not None and last.is_declined:
@@ -88,8 +104,10 @@ def decline(rt: Runtime, nonce: str, link: Link, kept_until: int, now: int) -> N
         part = last.part
         if last.is_over(now):
             part += 1
-        else:
+        elif not view_sessions.was_counted_before_reload(rt, last):
             _delete(rt, last)
+        else:
+            view_sessions.delete_since_reload(rt, last)
     session_id = viewing.insert_declined(rt.db, rt.random_uuid(), nonce, part, link.file.id, kept_until)
     rollups.tally_uncounted(rt, session_id)
 

@@ -1,8 +1,8 @@
 """The models of all tables, which are the schema, and the functions that read and write them.
 
-One module holds a family of tables: its models, and all statements that write them; only ``dependents`` changes rows
-in many tables, by similar statements. Other modules may read them. Read ``base`` first: the parts that models
-share, then ``files``. ``migrations`` creates a new database from the models. Imports neither services nor rules.
+One module holds a family of tables: its models, and all statements that write them, of which some are inherited from
+``base``. Other modules may read them. Read ``base`` first: the parts that models share, then ``files``. ``migrations``
+creates a new database from the models. Imports neither services nor rules.
 
 A statement is a query of peewee. It is text where a benchmark shows that it is hot: building a query takes 66 us (with
 a join 170 us) and running it 4 us, which counts for requests of readers, beacons, page images, the feed and the queue

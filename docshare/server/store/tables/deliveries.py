@@ -8,13 +8,14 @@ from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField, 
 from docshare.server.store.database import Store
 from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.dialect import Statement
-from docshare.server.store.tables.base import QueueState, Row, SequenceField
+from docshare.server.store.tables.base import BatchedTable, QueueState, Row, SequenceField
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.sharing import Variant
 from docshare.server.store.tables.webhooks import Receiver, Webhook
 
 
-class Delivery(Row):
+class Delivery(BatchedTable, Row):
+    UNATTRIBUTE = "variant_id = NULL, body = JSON_REMOVE(body, '$.data.variantUuid', '$.data.variantLabel')"
     id = SequenceField()
     uuid = TextField(unique=True)
     webhook = ForeignKeyField(Webhook, on_delete="CASCADE", index=False)

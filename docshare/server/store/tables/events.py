@@ -13,11 +13,13 @@ from peewee import SQL, ForeignKeyField, IntegerField, TextField
 from docshare.contract.streams import STREAMS
 from docshare.server.store.database import Store
 from docshare.server.store.tables.base import Row, SequenceField
+from docshare.server.store.tables.feed import StreamTable
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.sharing import Variant
 
 
-class ActivityRow(Row):
+class ActivityRow(StreamTable, Row):
+    UNATTRIBUTE = "variant_id = NULL, data = JSON_REMOVE(data, '$.variantUuid', '$.variantLabel')"
     id = SequenceField()
     owner_id = IntegerField()
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)

@@ -5,11 +5,28 @@ from typing import Any, NamedTuple
 from peewee import SQL, Case, ForeignKeyField, IntegerField, TextField, Value
 
 from docshare.server.store.database import Store
-from docshare.server.store.tables.base import Row, SequenceField
+from docshare.server.store.tables.base import BatchedTable, Row, SequenceField
 from docshare.server.store.tables.files import File
 
 
-class ViewRow(Row):
+class StreamTable(BatchedTable):
+    """The statements for a table whose rows appear in a stream of the feed. A base of models, before ``Row``."""
+
+    @classmethod
+    def hide_batch(cls: Any, store: Store, file_id: int, limit: int) -> int:
+        """Hide rows of a file from the stream while the file is in the trash; return how many."""
+        trashed = File.select(File.id).where(File.id == file_id, File.trashed_at.is_null(False))
+        shown = cls.select_first(limit, cls.file == trashed, cls.hidden == 0)
+        return store.execute(cls.update(hidden=1).where(cls.id.in_(shown)))
+
+    @classmethod
+    def unhide_batch(cls: Any, store: Store, file_id: int, limit: int) -> int:
+        """Show hidden rows of a file in the stream again; return how many."""
+        hidden = cls.select_first(limit, cls.file == file_id, cls.hidden == 1)
+        return store.execute(cls.update(hidden=0).where(cls.id.in_(hidden)))
+
+
+class ViewRow(StreamTable, Row):
     id = SequenceField()
     owner_id = IntegerField()
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
@@ -27,7 +44,7 @@ class ViewRow(Row):
         )
 
 
-class DownloadRow(Row):
+class DownloadRow(StreamTable, Row):
     id = SequenceField()
     owner_id = IntegerField()
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
@@ -43,7 +60,7 @@ class DownloadRow(Row):
         )
 
 
-class GateRow(Row):
+class GateRow(StreamTable, Row):
     id = SequenceField()
     owner_id = IntegerField()
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 from peewee import JOIN, SQL, Case, CompositeKey, ForeignKeyField, IntegerField, TextField, fn
 
 from docshare.server.store.database import Store
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import AnchoredTable, Row
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.readers import Viewer
 from docshare.server.store.tables.sharing import Invite
 
 
-class Note(Row):
+class Note(AnchoredTable, Row):
     uuid = TextField(unique=True)
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     page = IntegerField(null=True)  # None: it refers to the whole document
@@ -29,7 +29,7 @@ class Note(Row):
         )
 
 
-class Mark(Row):
+class Mark(AnchoredTable, Row):
     viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)
     page = IntegerField()
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
@@ -44,7 +44,7 @@ class Mark(Row):
         indexes = (SQL("CREATE INDEX marks_file ON marks(file_id, page)"),)
 
 
-class Annotation(Row):
+class Annotation(AnchoredTable, Row):
     uuid = TextField(unique=True)
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     viewer = ForeignKeyField(Viewer, on_delete="CASCADE", index=False)

@@ -6,11 +6,11 @@ from peewee import SQL, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables.assets import Asset
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import AnchoredTable, Row
 from docshare.server.store.tables.files import File
 
 
-class Hotspot(Row):
+class Hotspot(AnchoredTable, Row):
     uuid = TextField(unique=True)
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     page = IntegerField()

@@ -7,7 +7,7 @@ from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField, 
 from docshare.server.store.database import Store
 from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.tables.accounts import Account
-from docshare.server.store.tables.base import QueueState, Row, SequenceField
+from docshare.server.store.tables.base import BatchedTable, QueueState, Row, SequenceField
 from docshare.server.store.tables.files import File
 
 
@@ -24,7 +24,7 @@ class MutedNotice(Row):
         without_rowid = True
 
 
-class Mail(Row):
+class Mail(BatchedTable, Row):
     id = SequenceField()
     uuid = TextField(unique=True)
     file = ForeignKeyField(File, null=True, on_delete="CASCADE", index=False)

@@ -6,13 +6,13 @@ from typing import NamedTuple
 from peewee import SQL, BlobField, CompositeKey, ForeignKeyField, IntegerField, TextField
 
 from docshare.server.store.database import Store
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import BatchedTable, Row
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.hotspots import Hotspot
 from docshare.server.store.tables.sharing import Invite, Variant
 
 
-class Viewer(Row):
+class Viewer(BatchedTable, Row):
     digest = TextField(unique=True)  # SHA-256 of the token in the reader's browser
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     variant = ForeignKeyField(Variant, null=True, on_delete="SET NULL", index=False)
@@ -54,7 +54,7 @@ class Grant(Row):
         without_rowid = True
 
 
-class Tap(Row):
+class Tap(BatchedTable, Row):
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     hotspot = ForeignKeyField(Hotspot, null=True, on_delete="CASCADE", index=False)  # None: the call to action
     tapped_at = IntegerField()

@@ -6,13 +6,13 @@ from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField, 
 
 from docshare.server.store.database import Store
 from docshare.server.store.dialect import Statement
-from docshare.server.store.tables.base import Row, SequenceField
+from docshare.server.store.tables.base import BatchedTable, Row, SequenceField
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.sharing import Variant
 from docshare.server.store.tables.viewing import ViewSession
 
 
-class SessionRow(Row):
+class SessionRow(BatchedTable, Row):
     id = SequenceField()
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     session = ForeignKeyField(ViewSession, unique=True, on_delete="CASCADE", index=False)
@@ -44,7 +44,7 @@ class Readership(Row):
         table_name = "readerships"
 
 
-class Reader(Row):
+class Reader(BatchedTable, Row):
     file = ForeignKeyField(File, on_delete="CASCADE", index=False)
     reader = TextField()
     sessions = IntegerField()  # ended ones; 0 while the first one is running

@@ -255,6 +255,12 @@ def list_beacons(store: Store, session_id: int, now: int) -> list[tuple[Any, ...
     return store.fetch_all(query.where(Beacon.session == session_id, ~fn.EXISTS(expired)).order_by(Beacon.seq))
 
 
+def list_beacons_from(store: Store, session_id: int, seq: int) -> list[tuple[int, str]]:
+    """Return ``(received_at, accepted)`` of the beacons of a session from the number ``seq`` on, in order."""
+    query = Beacon.select(Beacon.received_at, Beacon.accepted)
+    return store.fetch_all(query.where(Beacon.session == session_id, Beacon.seq >= seq).order_by(Beacon.seq))
+
+
 # Sums over the sessions of a range. Unlike the sums of all time they read the sessions, so their number is limited.
 _CHOSEN = (
     "WITH chosen AS (SELECT session_id, time_ms FROM session_rows WHERE file_id = ?1 AND started_at >= ?2 "

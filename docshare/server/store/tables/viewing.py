@@ -9,13 +9,14 @@ from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField
 from docshare.contract.limits import UNCOUNTED_RETENTION_MS
 from docshare.server.store.database import Store
 from docshare.server.store.dialect import Statement
-from docshare.server.store.tables.base import Row
+from docshare.server.store.tables.base import BatchedTable, Row
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.readers import Viewer
 from docshare.server.store.tables.sharing import Invite, Variant
 
 
-class ViewSession(Row):
+class ViewSession(BatchedTable, Row):
+    UNATTRIBUTE = "variant_id = NULL"
     uuid = TextField(unique=True)
     opening = TextField()  # the load of the page it belongs to: the nonce of its token
     part = IntegerField()  # which session of that load it is, from 0
@@ -288,6 +289,13 @@ def list_closed_sessions(store: Store, place: SessionContext, limit: int) -> lis
 def insert_reload(store: Store, opening: str, session_id: int, seq_before: int) -> None:
     """Store that the page load ``opening`` continues a session."""
     store.execute(_ADD_RELOAD, (opening, session_id, seq_before))
+
+
+def delete_beacons_from(store: Store, session_id: int, seq: int, time_ms: int) -> None:
+    """Delete the beacons of a session from the number ``seq`` on, and their reading time ``time_ms``."""
+    store.execute(Beacon.delete().where(Beacon.session == session_id, Beacon.seq >= seq))
+    changed = ViewSession.update(time_ms=ViewSession.time_ms - time_ms, last_seq=seq - 1)
+    store.execute(changed.where(ViewSession.id == session_id))
 
 
 def list_due_sessions(

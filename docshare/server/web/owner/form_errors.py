@@ -21,6 +21,7 @@ _PLAIN_RULES = tuple(
             r"an object \{from, to\}.*",
             "Enter the first and the last page in order, or leave both empty for all pages.",
         ),
+        (r"within the (\d+) pages .*", r"Enter pages from 1 to \1, or leave both empty for all pages."),
         (r"an ISO 8601 datetime.*", "Enter a date and a time."),
         (r"a lowercase letter, then letters.*", "Start with a lowercase letter, then use letters, digits or _."),
         (r"a list with exactly one field of type email", "Ask exactly one question of the type email address."),

@@ -99,7 +99,7 @@ def list_retention_rules(plan: Plan) -> list[RetentionRule]:
             "The key by which two visits of one reader are recognized",
             f"replaced every {_format_period(READER_SALT_MS)}",
         ),
-        RetentionRule("Network addresses of readers", "never stored"),
+        RetentionRule("IP addresses of readers", "never stored"),
         RetentionRule("The record of events", _format_period(ACTIVITY_RETENTION_MS)),
         RetentionRule("Webhook deliveries and their attempts", _format_period(deliveries.RETENTION_MS)),
         RetentionRule("Sent mails", _format_period(mail.RETENTION_MS)),

@@ -143,6 +143,25 @@ def test_delete_prints_whether_the_file_is_in_the_trash_or_deleted_for_good(
     assert shell("files", "delete", ID, "--yes", "--json").json == {"trashed": False}
 
 
+def test_a_pipe_gets_the_id_of_one_deleted_file(two_file_api: FakeApi, shell: Shell) -> None:
+    lines = shell("rm", ID, "--yes").lines
+    assert lines[:3] == [f"file\t{ID}", "trashed\ttrue", "purgeAt\t2026-10-21T14:00:00.000Z"]
+    two_file_api.on("DELETE", f"/files/{ID}", {"trashed": False})
+    assert shell("rm", ID, "--yes").lines == [f"file\t{ID}", "trashed\tfalse"]
+    assert shell("rm", ID, "--yes", "--format", "csv").lines == ["file,trashed,purgeAt", f"{ID},false,"]
+    assert shell("rm", ID, "--yes", "--format", "jsonl").lines == ['{"trashed":false}']
+
+
+@pytest.mark.parametrize("files", [[ID], [ID, UUID.format(2)]])
+def test_ids_of_deleted_files_can_be_piped_into_another_command(
+    two_file_api: FakeApi, shell: Shell, files: list[str]
+) -> None:
+    assert shell("rm", *files, "--yes", "--format", "ids").lines == files
+    assert shell("rm", *files, "--yes", "--fields", "file").lines == files
+    shell.tty = True
+    assert shell("rm", *files, "--yes", "--template", "{file}").lines == files
+
+
 def test_several_files_are_deleted_one_by_one_and_each_only_once(two_file_api: FakeApi, shell: Shell) -> None:
     done = shell("rm", ID, UUID.format(2), ID, "--yes")
     assert done.lines == [f"{ID}\ttrue\t2026-10-21T14:00:00.000Z", f"{UUID.format(2)}\ttrue\t2026-10-21T14:00:00.000Z"]

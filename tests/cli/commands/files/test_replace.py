@@ -204,14 +204,23 @@ def test_a_deleted_file_is_restored_by_its_id(api: FakeApi, shell: Shell) -> Non
     api.on("POST", f"/files/{ID}/restore", file)
     assert shell("files", "restore", LINK).out == f"{LINK}\n"
     assert shell("files", "restore", ID, "--json").json == file
+
+
+def test_a_failed_restore_names_the_page_that_lists_the_trash(api: FakeApi, shell: Shell) -> None:
+    page = f"List and restore deleted files at {api.url}/trash; docshare dashboard signs you in."
     api.on("POST", f"/files/{ID}/restore", problem(404, "not_found"))
-    assert shell("files", "restore", ID).code == 3
+    done = shell("files", "restore", ID)
+    assert (done.code, done.out) == (3, "")
+    assert f"hint: {page}" in done.err
+    api.on("POST", f"/files/{ID}/restore", problem(403, "forbidden"))
+    assert "/trash" not in shell("files", "restore", ID).err
 
 
 def test_a_deleted_file_has_no_slug_to_restore_it_by(api: FakeApi, shell: Shell) -> None:
     done = shell("files", "restore", "slug:offer")
     assert (done.code, done.out) == (3, "")
     assert "hint: Name a deleted file by its UUID or short id" in done.err
+    assert f"{api.url}/trash" in done.err
 
 
 CLAIMED = {"uuid": UUID.format(1), "shortId": ID, "shareUrl": LINK, "message": "The file belongs to your account."}

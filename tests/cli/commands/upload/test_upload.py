@@ -100,9 +100,30 @@ def test_a_hostile_file_name_is_rejected_and_escaped(fake_uploads: FakeUploads, 
     shell.tty = True
     done = shell("upload", path, "--no-color")
     assert done.code == 2
-    assert "control characters" in done.err
+    assert "would be stored as" in done.err
     assert "\x1b]0" not in done.out + done.err
     assert fake_uploads.uploads == []
+
+
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ('a"b\\c.pdf', "'c.pdf'"),
+        (" around .pdf ", "'around .pdf'"),
+        ("rlo\u202efdp.exe.pdf", "'rlofdp.exe.pdf'"),
+        ("not-utf-8\udcff.pdf", "'not-utf-8.pdf'"),
+    ],
+)
+def test_a_name_that_the_server_would_change_is_rejected(
+    fake_uploads: FakeUploads, shell: Shell, tmp_path: Path, name: str, stored: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(PDF)
+    done = shell("upload", path)
+    assert (done.code, f"would be stored as {stored}" in done.err) == (2, True), done.err
+    assert "--name" in done.err
+    assert shell("upload", path, "--name", "plain.pdf").code == 0
+    assert [sent for sent, _ in fake_uploads.uploads] == ["plain.pdf"]
 
 
 # --- local checks ----------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docshare.server.rules.names import clean_name
+from docshare.contract.names import clean_name
 
 
 @pytest.mark.parametrize(
