@@ -44,7 +44,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_each_step_has_the_expected_status_or_exit_code(recording: dict[str, Any]) -> None:
     unexpected = [step for step in recording["steps"] if step.get("status", step.get("code")) != step["expected"]]
     assert unexpected == []
-    assert len(recording["steps"]) > 850
+    assert len(recording["steps"]) > 880
 
 
 def test_the_tour_visits_each_route_with_a_success_and_with_an_error(recording: dict[str, Any], world: World) -> None:

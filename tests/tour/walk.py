@@ -9,7 +9,7 @@ A line of a script is a request or a command, with its expected status or exit c
 forms and scripts get its CSRF token), ``foreign`` (the same without the token) or ``reader``. The body is JSON, a form
 like ``a=1&b=2``, or ``@`` and the name of a sample, sent as a multipart part with further fields. ``->`` stores values
 of the answer, by their path in its JSON or by ``/pattern/``; ``$name`` inserts them. ``< NAME`` is the stdin of a
-command. ``settle`` waits until no delivery and no mail is queued.
+command; ``terminal docshare`` prints to a terminal. ``settle`` waits until no delivery and no mail is queued.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.support.polling import wait_until
 from tests.tour.answers import describe_response
 
 _REQUEST = re.compile(r"(\d+) (\S+) ([A-Z]+) (\S+)(?: (.*))?")
-_COMMAND = re.compile(r"(\d+) docshare ?(.*?)(?: < (\S+))?")
+_COMMAND = re.compile(r"(\d+) (terminal )?docshare ?(.*?)(?: < (\S+))?")
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 _BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
 SAMPLES = {
@@ -50,7 +50,7 @@ SAMPLES = {
 }
 # A process that imports a tree once and forks for each command: starting Python for each would take most of the time.
 _RUNNER = """
-import atexit, gc, importlib, json, os, pkgutil, signal, sys
+import atexit, contextlib, gc, importlib, json, os, pkgutil, signal, sys
 import requests, docshare.cli, docshare.server.app, docshare.server.config
 from runpy import run_module
 for found in pkgutil.walk_packages(docshare.cli.__path__, "docshare.cli."):
@@ -59,11 +59,14 @@ for found in pkgutil.walk_packages(docshare.cli.__path__, "docshare.cli."):
 gc.freeze()
 for line in iter(sys.stdin.readline, ""):
     asked = json.loads(line)
+    screen, output = os.openpty() if asked["terminal"] else (None, None)
     child = os.fork()
     if child == 0:
         signal.alarm(60)
         for number, (name, flags) in enumerate(zip(asked["files"], (0, 577, 577))):
             os.dup2(os.open(name, flags, 0o600), number)
+        if output is not None:
+            os.dup2(output, 1)
         os.chdir(asked["folder"])
         sys.argv = ["docshare", *asked["argv"]]
         try:
@@ -74,6 +77,12 @@ for line in iter(sys.stdin.readline, ""):
         atexit._run_exitfuncs()
         sys.stdout.flush()
         os._exit(code)
+    if output is not None:
+        os.close(output)
+        with open(asked["files"][1], "wb") as file, contextlib.suppress(OSError):
+            while block := os.read(screen, 65536):
+                file.write(block)
+        os.close(screen)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
@@ -117,7 +126,7 @@ class Tour:
         sent, _, stored = line.partition(" -> ")
         sent = Template(sent).safe_substitute(self.names)
         if match := _COMMAND.fullmatch(sent):
-            step, text = self._run_command(shlex.split(match[2]), match[3])
+            step, text = self._run_command(shlex.split(match[3]), match[4], terminal=bool(match[2]))
         else:
             match = _REQUEST.fullmatch(sent)
             assert match is not None, line
@@ -127,15 +136,19 @@ class Tour:
             key, _, where = pair.partition("=")
             self.names[key] = _find_value(text, where)
 
-    def _run_command(self, argv: list[str], stdin: str | None) -> tuple[dict[str, Any], str]:
+    def _run_command(
+        self, argv: list[str], stdin: str | None = None, *, terminal: bool = False
+    ) -> tuple[dict[str, Any], str]:
         Path(self._files[0]).write_text(f"{stdin}\n" if stdin else "")
         assert self._runner.stdin is not None
         assert self._runner.stdout is not None
-        asked = {"argv": argv, "files": self._files, "folder": str(self.folder)}
+        asked = {"argv": argv, "terminal": terminal, "files": self._files, "folder": str(self.folder)}
         self._runner.stdin.write(json.dumps(asked) + "\n")
         self._runner.stdin.flush()
         code = int(self._runner.stdout.readline())
         out, err = (Path(name).read_text(errors="replace") for name in self._files[1:])
+        if terminal:  # the width of a column depends on durations
+            out = re.sub(" {2,}", "  ", out)
         separator = "\t" if "\t" in out else "," if "--format" in argv else None
         return {"code": code, "stdout": _parse_output(out, separator), "stderr": err}, out
 
@@ -176,7 +189,7 @@ class Tour:
 
         def is_idle() -> bool:
             rows = [row for hook in get("")["webhooks"] for row in get(f"/{hook['uuid']}/deliveries")]
-            _, mails = self._run_command(["admin", "outbox", "list", "--json"], None)
+            _, mails = self._run_command(["admin", "outbox", "list", "--json"])
             return all(row["state"] != "queued" for row in [*rows, *json.loads(mails)])
 
         wait_until(is_idle, seconds=60)
