@@ -31,7 +31,7 @@ _TEXTS = {
     "subject",
     "error_description",
 }
-_SETS = {"targets", "operations", "files", "metrics"}
+_SETS = {"targets", "operations", "options", "files", "metrics"}
 _IDENTITIES = ("email", "event", "uuid", "path", "key", "kind", "identity", "sessionId", "page", "name")
 _SCRIPT = ("step", "sent", "expected")
 _MAX_CHARS = 160

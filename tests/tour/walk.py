@@ -33,6 +33,7 @@ from tests.tour.answers import describe_response
 
 _REQUEST = re.compile(r"(\d+) (\S+) ([A-Z]+) (\S+)(?: (.*))?")
 _COMMAND = re.compile(r"(\d+) (terminal )?docshare ?(.*?)(?: < (\S+))?")
+_OPTION = re.compile(r"(?m)^  (?:-\w, )?(--[a-z][\w-]*)(?: / (--[a-z][\w-]*))?")
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 _BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
 SAMPLES = {
@@ -210,10 +211,14 @@ def _find_value(text: str, where: str) -> str:
 
 
 def _parse_output(text: str, separator: str | None) -> Any:
-    """Return the JSON that a command printed, a value or one for each line; otherwise rows of cells, or the text."""
+    """Return the JSON that a command printed, a value or one for each line; otherwise rows of cells, or the text, for a
+    help text with its options."""
     for read in (json.loads, lambda whole: [json.loads(line) for line in whole.splitlines()]):
         try:
             return read(text) if text else text
         except ValueError:
             pass
+    if text.startswith("Usage: "):
+        names = {name for pair in _OPTION.findall(text.partition("\nOptions:\n")[2]) for name in pair if name}
+        return {"options": sorted(names), "plain": text}
     return {"rows": [line.split(separator) for line in text.splitlines()]} if separator else text
