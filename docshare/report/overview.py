@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from docshare.contract.rounding import round_half_up
+from docshare.contract.amounts import round_half_up
 from docshare.report import charts, countries, periods, words
 from docshare.report.charts import ChartColumn, Figure
 from docshare.report.values import Row, clean_text, list_objects, read_number, read_object, read_percentage

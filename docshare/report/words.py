@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime
 
-from docshare.contract.rounding import round_half_up
+from docshare.contract.amounts import round_half_up
 from docshare.contract.wire import format_seconds
 
 DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")

@@ -10,7 +10,8 @@ import typer
 from docshare.cli.framework import errors
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import clean, format_distinct_sizes, format_size
+from docshare.cli.terminal.text import clean
+from docshare.contract.amounts import format_distinct_sizes, format_size
 from docshare.contract.lint import CHECKS, LEVELS, LintFinding, is_at_least
 from docshare.contract.plans import PLAN_LIMITS, Plan
 

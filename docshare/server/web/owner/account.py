@@ -10,6 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as AnyResponse
 
+from docshare.contract.amounts import format_size
 from docshare.contract.limits import ACCOUNT_PASSWORD_CHARS, PASSWORD_BYTES
 from docshare.contract.plans import DAY, Plan
 from docshare.contract.problems import Problem
@@ -31,7 +32,6 @@ from docshare.server.web.owner.frame import (
     render_owner_page,
     resumable_form,
 )
-from docshare.server.web.owner.wording import format_size
 
 blueprint = Blueprint("owner_account", __name__)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from docshare.contract.amounts import format_size
 from docshare.contract.fields import RESERVED_SLUGS
 from docshare.report.countries import country_name
 from docshare.report.svg import described_svg, element, format_percent
@@ -91,7 +92,7 @@ def _draw_week(key: str, week: list[tuple[str, int]]) -> Markup:
 def _list_facts(row: FileRow, now: int) -> list[str]:
     return [
         format_plural(row.total_pages, "page"),
-        wording.format_size(row.size),
+        format_size(row.size),
         format_plural(row.view_count, "view"),
         f"shared {wording.format_age(row.created_at, now)}",
     ]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from docshare.contract.amounts import format_size
 from docshare.contract.limits import (
     ACTIVITY_RETENTION_MS,
     BEACON_RETENTION_MS,
@@ -20,7 +21,6 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 from docshare.server.services.operations import mail
 from docshare.server.services.webhooks import deliveries
-from docshare.server.web.owner.wording import format_size
 
 _INCLUDED_FEATURES = {
     Plan.FREE: (
