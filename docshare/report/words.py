@@ -25,11 +25,6 @@ def format_count(number: int) -> str:
     return f"{number:,}"
 
 
-def format_plural(number: int, noun: str, many: str = "") -> str:
-    """Return ``1 view``, ``2,000 views``; ``many`` for nouns with an irregular plural."""
-    return f"{format_count(number)} {noun if number == 1 else many or noun + 's'}"
-
-
 def format_percent(value: float) -> str:
     """Return ``62.5%``; without the fraction if it is zero."""
     return f"{round_half_up(value, 1):.1f}".removesuffix(".0") + "%"

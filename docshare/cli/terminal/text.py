@@ -77,11 +77,6 @@ def format_exact_duration(millis: int) -> str:
     return f"{minutes}m {tenths / 10:04.1f}s" if minutes else f"{tenths / 10:.1f}s"
 
 
-def format_page_count(count: int) -> str:
-    """Return ``1 page`` or ``12 pages``."""
-    return f"{count} page" if count == 1 else f"{count} pages"
-
-
 def format_relative_time(millis: int, now: int) -> str:
     """Return ``3 days ago``, ``in 2 h``, or a local date beyond 30 days. Both in milliseconds since 1970."""
     away = abs(now - millis) // 1000

@@ -8,6 +8,7 @@ stops one network, the second slows down many networks together, and both expire
 import math
 from dataclasses import dataclass
 
+from docshare.contract.amounts import format_plural
 from docshare.contract.limits import ADDRESS, HOUR, MINUTE, SECOND, RatePolicy
 from docshare.contract.patterns import LINK_NAME
 from docshare.contract.problems import Problem
@@ -140,4 +141,4 @@ def _require_no_delay(rt: Runtime, lock: AttemptLimits, here: str, whole: str) -
 
 def _format_wait(seconds: int) -> str:
     count, unit = (seconds, "second") if seconds < _MIN_MINUTES_S else (math.ceil(seconds / 60), "minute")
-    return f"{count} {unit}{'' if count == 1 else 's'}"
+    return format_plural(count, unit)

@@ -52,7 +52,7 @@ class DiagnosisCheck:
 
 def _check_disk(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     free = rt.blobs.free_bytes()
-    detail = f"{free / GB:.1f} GB free"
+    detail = f"{format_size(free)} free"
     fix = f"Free space on the file system of {rt.config.data_dir}, or move the data directory."
     if free < _CRITICAL_DISK_BYTES:
         return error_finding(f"{detail}: uploads are rejected", fix)

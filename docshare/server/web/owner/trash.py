@@ -3,11 +3,11 @@
 from flask import Blueprint, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from docshare.contract.amounts import format_size
+from docshare.contract.amounts import format_plural, format_size
 from docshare.contract.fields import is_short_id
 from docshare.contract.plans import DAY, PLAN_LIMITS
 from docshare.contract.problems import Problem
-from docshare.report.words import format_date, format_plural
+from docshare.report.words import format_date
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import files, library, trash
 from docshare.server.services.files.library import FILES_PER_PAGE

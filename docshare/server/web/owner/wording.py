@@ -1,8 +1,9 @@
 """Ages and times of the API as text."""
 
+from docshare.contract.amounts import format_plural
 from docshare.contract.plans import DAY
 from docshare.contract.wire import parse_instant
-from docshare.report.words import format_date, format_date_time, format_plural
+from docshare.report.words import format_date, format_date_time
 
 _MINUTE = 60 * 1000
 _HOUR = 60 * _MINUTE
