@@ -313,6 +313,23 @@ def test_simple_queue_is_not_used_with_a_timeout() -> None:
         assert "SimpleQueue" not in text or ".get(timeout" not in text, name
 
 
+@pytest.mark.parametrize(
+    ("pattern", "places"),
+    [
+        (r"0-9a-f\]\{8\}-", {"docshare.contract.patterns"}),
+        (r"0-9A-Za-z\]\{\{?\{?(12|SHORT_ID_CHARS)\b", {"docshare.contract.patterns"}),
+        (r"\[a-z0-9-\]\{+1,", {"docshare.contract.patterns"}),
+        (r"[\"']kB[\"']|/ ?(1024|MB|GB)\b[^\n]* [kKMG]B", {"docshare.contract.amounts"}),
+        (r" == 1 else [^\n]*\+ [\"']s[\"']", {"docshare.contract.amounts"}),
+        (r"[\"']{2} if [^\n]* == 1 else [\"']s|[\"']1 [a-z ]+[\"'] if ", set()),
+    ],
+)
+def test_a_rule_is_written_in_one_place(pattern: str, places: set[str]) -> None:
+    """The patterns of UUIDs, short ids and slugs, the units of sizes, and the plural forms of nouns."""
+    found = {name for name, path in list_modules() if re.search(pattern, path.read_text(encoding="utf-8"))}
+    assert found == places
+
+
 @pytest.mark.parametrize("pattern", ["docshare/**/*.py", "docshare/**/*.js", "docshare/**/*.css", "tests/**/*.py"])
 def test_no_file_is_longer_than_the_limit(pattern: str) -> None:
     long = {

@@ -1,21 +1,17 @@
 """Names of files, as ids for the API: UUIDs, short ids, share links, embed links, and custom links (slugs)."""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from docshare.client.errors import BadAddress
 from docshare.client.http.call import Call
-from docshare.contract.patterns import Pattern
+from docshare.contract.patterns import SHORT_ID, SLUG, UUID, Pattern
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
     from docshare.client.http.transport import Transport
 
-UUID = Pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
-SHORT_ID = Pattern(r"[0-9A-Za-z]{12}", re.ASCII)
-_SLUG = Pattern(r"[a-z0-9-]{1,64}", re.ASCII)
 _FILE_ID = Pattern(r"[0-9A-Za-z_-]+")
 SCHEMES = ("http://", "https://")
 SLUG_PREFIX = "slug:"
@@ -71,9 +67,9 @@ def resolve_link(link: str, base_url: str, find_by_slug: FileLookup) -> str:
     Problems: not_found (not a share link, or an unknown slug).
     """
     name = extract_link_name(link)
-    if UUID.fullmatch(name.lower()):
+    if UUID.fullmatch(name):
         return name.lower()
-    is_slug = _SLUG.fullmatch(name) is not None
+    is_slug = SLUG.fullmatch(name) is not None
     # Twelve lowercase letters or digits may be a short id, but are far more likely to be a slug.
     file = find_by_slug(name) if is_slug else None
     if SHORT_ID.fullmatch(name) and file is None:

@@ -11,18 +11,15 @@ from collections.abc import Callable
 from typing import Any, TypeGuard, TypeVar
 
 from docshare.contract import limits, wire
-from docshare.contract.patterns import Pattern
+from docshare.contract.patterns import SHORT_ID, SLUG, SLUG_CHARS, UUID, Pattern
 from docshare.contract.problems import Problem
 
 T = TypeVar("T")
 Parser = Callable[[str, object], T]
 
 _CONTROL = Pattern("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_UUID = Pattern("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
-_SHORT_ID = Pattern("[0-9A-Za-z]{12}")
 _COLOR = Pattern("#[0-9A-Fa-f]{6}")
 _MEASUREMENT_ID = Pattern("G-[A-Z0-9]{10}")
-_SLUG = Pattern(f"[a-z0-9-]{{1,{limits.SLUG_CHARS}}}")
 _GATE_KEY = Pattern(f"[a-z][a-z0-9_]{{0,{limits.GATE_KEY_CHARS - 1}}}")
 # Letters of every script, but no character or encoded word that could end an address or a line, because addresses are
 # written into mails and pages.
@@ -206,7 +203,7 @@ def parse_slug(name: str, value: object) -> str:
     """
     if value == "":
         return ""
-    found = _require_match(_SLUG, name, value, f"1 to {limits.SLUG_CHARS} lowercase letters, digits or hyphens")
+    found = _require_match(SLUG, name, value, f"1 to {SLUG_CHARS} lowercase letters, digits or hyphens")
     if is_uuid(found) or found in RESERVED_SLUGS:
         raise field_problem(name, f"a different word: '{found}' is reserved in addresses of this server")
     return found
@@ -228,17 +225,17 @@ def parse_password(name: str, value: object) -> str:
 
 def is_uuid(value: object) -> bool:
     """Return whether ``value`` is the text of a UUID, in either case."""
-    return isinstance(value, str) and _UUID.fullmatch(value) is not None
+    return isinstance(value, str) and UUID.fullmatch(value) is not None
 
 
 def is_short_id(value: object) -> bool:
     """Return whether ``value`` has the shape of a short id: 12 case-sensitive characters of base62."""
-    return isinstance(value, str) and _SHORT_ID.fullmatch(value) is not None
+    return isinstance(value, str) and SHORT_ID.fullmatch(value) is not None
 
 
 def parse_uuid(name: str, value: object) -> str:
     """Return a UUID (accepted in either case) in lower case."""
-    return _require_match(_UUID, name, value, "a UUID").lower()
+    return _require_match(UUID, name, value, "a UUID").lower()
 
 
 parse_asset_id = parse_uuid

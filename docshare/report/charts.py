@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
+from docshare.contract.amounts import format_plural
 from docshare.report import words
 from docshare.report.svg import decorative_svg, described_svg, element, format_percent, tooltip
 
@@ -128,7 +129,7 @@ def draw_heat_map(
     elements = []
     for line, row in enumerate(cells):
         for hour, found in enumerate(row):
-            tip = f"{names[line]}, {words.format_hour(hour)} UTC: {words.format_plural(found, 'view')}"
+            tip = f"{names[line]}, {words.format_hour(hour)} UTC: {format_plural(found, 'view')}"
             elements.append(_draw_cell(hour * 100 / 24, line * height, height, found, highest, tip))
     labels = [
         element("text", f"{hour:02d}", x=format_percent((hour + 0.5) * 100 / 24), y="14", text_anchor="middle",

@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from docshare.contract.amounts import format_plural
 from docshare.contract.plans import Plan
 from docshare.report import account, feedback, overview, pages, people, periods, session, session_list, words
 from docshare.report.account import AccountReportInput
@@ -189,7 +190,7 @@ def is_empty(report: Row) -> bool:
 
 def _describe_file(file: Row, total: int) -> list[str]:
     """Return short facts about the document."""
-    found = [words.format_plural(total, "page")] if total else []
+    found = [format_plural(total, "page")] if total else []
     if (version := read_number(file.get("contentVersion"))) > 1:
         found.append(f"version {version}")
     created = read_instant(file.get("createdAt"))
@@ -215,7 +216,7 @@ def _describe_state(file: Row) -> str:
         )
     if limit := read_number(file.get("viewLimit")):
         used = words.format_count(read_number(file.get("viewsConsumed")))
-        sentences.append(f"{used} of {words.format_plural(limit, 'view')} are used.")
+        sentences.append(f"{used} of {format_plural(limit, 'view')} are used.")
     if ends is not None:
         sentences.append(f"The link ends on {words.format_date_time(ends)} UTC.")
     return " ".join(sentences)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from docshare.contract.rounding import round_half_up
+from docshare.contract.amounts import format_plural, round_half_up
 from docshare.report import charts, countries, periods, words
 from docshare.report.charts import ChartColumn, Figure
 from docshare.report.values import Row, clean_text, list_objects, read_number, read_object, read_percentage
@@ -116,7 +116,7 @@ def _list_tiles(summary: Row) -> list[Tile]:
 
 
 def _describe_sessions(summary: Row) -> str:
-    return f"in {words.format_plural(read_number(summary.get('totalSessions')), 'finished session')}"
+    return f"in {format_plural(read_number(summary.get('totalSessions')), 'finished session')}"
 
 
 # Class of the session -> text after the number.
@@ -183,7 +183,7 @@ def _build_day_column(day: str, found: int, top: int, before: int, after: int) -
     labelled = outer or (after % 7 == 0 and before > 3)
     return ChartColumn(
         found * 100 / top,
-        f"{words.format_long_day(day)}: {words.format_plural(found, 'view')}",
+        f"{words.format_long_day(day)}: {format_plural(found, 'view')}",
         words.format_short_day(day) if labelled else "",
         minor=not outer and after % 14 != 0,
     )
@@ -194,7 +194,7 @@ def _describe_busiest_day(days: Sequence[tuple[str, int]]) -> str:
     if not whole:
         return ""
     day, most = max(days, key=lambda each: each[1])
-    total = words.format_plural(whole, "view")
+    total = format_plural(whole, "view")
     return f"{total} in this time; the most on {words.format_long_day(day)}: {words.format_count(most)}."
 
 
@@ -222,7 +222,7 @@ def build_funnel_figure(report: Row) -> Figure | None:
             len(thinned),
             words.format_count(page),
             pct,
-            f"Page {words.format_count(page)}: {words.format_plural(reached, 'session')}, {words.format_percent(pct)}",
+            f"Page {words.format_count(page)}: {format_plural(reached, 'session')}, {words.format_percent(pct)}",
         )
         for place, (page, reached, pct) in enumerate(thinned)
     ]
@@ -285,7 +285,7 @@ def _describe_peak(week: Sequence[Sequence[int]], names: Sequence[str]) -> str:
     most, line, hour = max((found, -line, -hour) for line, row in enumerate(week) for hour, found in enumerate(row))
     if not most:
         return ""
-    return f"The busiest hour is {names[-line]}, {words.format_hour(-hour)} UTC: {words.format_plural(most, 'view')}."
+    return f"The busiest hour is {names[-line]}, {words.format_hour(-hour)} UTC: {format_plural(most, 'view')}."
 
 
 def list_breakdowns(report: Row) -> list[BreakdownSection]:

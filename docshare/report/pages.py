@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from docshare.contract.amounts import format_plural
 from docshare.report import charts, words
 from docshare.report.charts import Figure
 from docshare.report.values import Row, list_objects, read_number, read_object, read_percentage
@@ -169,4 +170,4 @@ def _describe_pages(rows: list[Row], longest: int) -> str:
     unseen = sum(1 for row in rows if not read_number(row.get("views")))
     if not unseen:
         return text
-    return f"{text} {words.format_plural(unseen, 'page has', 'pages have')} not been viewed."
+    return f"{text} {format_plural(unseen, 'page has', 'pages have')} not been viewed."

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from docshare.contract.amounts import format_plural
 from docshare.contract.fields import is_uuid
 from docshare.report import charts, countries, periods, strips, words
 from docshare.report.values import Row, clean_text, list_objects, read_instant, read_number, read_object
@@ -125,9 +126,7 @@ def build_session(row: Row, file: FileFacts, address: str | None = None) -> Sess
         describe_place(row),
         display_time(row.get("startedAt")),
         words.format_millis(read_number(row.get("totalTimeMs"))),
-        f"{words.format_count(seen)} of {words.format_count(pages)}"
-        if seen <= pages
-        else words.format_plural(seen, "page"),
+        f"{words.format_count(seen)} of {words.format_count(pages)}" if seen <= pages else format_plural(seen, "page"),
         "" if longest is None else words.format_count(longest),
         strips.draw_page_strip(row, file.total) or charts.draw_bar(min(seen * 100 / pages, 100.0) if pages else 0.0),
         tuple(_list_tags(row, file, is_headed_by_label=bool(label and not who))),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from urllib.parse import urlencode
 
+from docshare.contract.amounts import format_plural
 from docshare.report import words
 from docshare.report.values import Row, read_number, read_object
 
@@ -61,9 +62,9 @@ def list_choices(address: str, period: ReportPeriod | None) -> list[RangeChoice]
 def describe_period(report: Row, period: ReportPeriod) -> str:
     """Return ``12 readers, 4 more than in the 7 days before (8 Sep 2026 to 14 Sep 2026).``"""
     readers = read_number(read_object(report.get("summary")).get("uniqueVisitors"))
-    text = words.format_plural(readers, "reader")
+    text = format_plural(readers, "reader")
     if period.limit is not None:
-        most = words.format_plural(period.limit, "session")
+        most = format_plural(period.limit, "session")
         return f"{text} in the newest {most} of this range, which may have more."
     if period.previous is None:
         return f"{text}."

@@ -2,6 +2,7 @@
 
 from markupsafe import Markup
 
+from docshare.contract.amounts import format_plural
 from docshare.report import words
 from docshare.report.svg import element, tooltip
 from docshare.report.values import Row, list_objects, read_number
@@ -61,4 +62,4 @@ def _describe_times(times: dict[int, int]) -> str:
     named = [f"page {words.format_count(page)} {words.format_millis(times[page])}" for page in seen[:_NAMED_PAGES]]
     text = ", ".join(named)
     rest = len(seen) - len(named)
-    return (text + (f" and {words.format_plural(rest, 'more page', 'more pages')}" if rest else "")).capitalize()
+    return (text + (f" and {format_plural(rest, 'more page', 'more pages')}" if rest else "")).capitalize()

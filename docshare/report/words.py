@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime
 
-from docshare.contract.rounding import round_half_up
+from docshare.contract.amounts import round_half_up
 from docshare.contract.wire import format_seconds
 
 DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
@@ -23,11 +23,6 @@ def name_source(source: str) -> str:
 def format_count(number: int) -> str:
     """Return ``12,345``."""
     return f"{number:,}"
-
-
-def format_plural(number: int, noun: str, many: str = "") -> str:
-    """Return ``1 view``, ``2,000 views``; ``many`` for nouns with an irregular plural."""
-    return f"{format_count(number)} {noun if number == 1 else many or noun + 's'}"
 
 
 def format_percent(value: float) -> str:

@@ -8,6 +8,7 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page, Route, expect
 
+from docshare.contract.amounts import format_size
 from tests.support.browsers.axe import find_violations
 from tests.support.browsers.browser import PHONE, visitor
 from tests.support.documents.pdfs import simple_pdf
@@ -84,9 +85,18 @@ def test_a_file_that_is_too_large_is_not_sent(page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     choose_file(page, b"%PDF-" + b"x" * 300_000)
-    message = "This file is 293 KB; the limit is 195 KB."
+    message = "This file is 293 kB; the limit is 195 kB."
     expect(page.get_by_role("alert")).to_have_text(message)
     assert [url for url in asked if "/api/" in url] == []
+
+
+def test_the_script_writes_a_size_as_the_server_does(page: Page) -> None:
+    sizes = [0, 1_023, 1_024, 1_076, 10_188, 10_189, 10_752, 1_048_063, 1_048_064, 4_404_019, 25 * 2**20, 2**31, 2**40]
+    address = page.evaluate(
+        "performance.getEntriesByType('resource').map(it => it.name).find(it => /sending/.test(it))"
+    )
+    shown = page.evaluate("async ([from, sizes]) => sizes.map((await import(from)).size)", [address, sizes])
+    assert shown == [format_size(size) for size in sizes]
 
 
 def test_an_upload_shows_its_progress_and_can_be_canceled(page: Page) -> None:

@@ -61,7 +61,10 @@ def test_a_custom_link_of_another_server_is_refused(api: FakeApi, client: Client
         client.files.show("https://other.example/handbook")
 
 
-@pytest.mark.parametrize("link", ["slug:missing", "https://d.example/missing", "https://d.example/", "../keys", "a/b"])
+@pytest.mark.parametrize(
+    "link",
+    ["slug:missing", "https://d.example/missing", "https://d.example/HANDBOOK", "https://d.example/", "../keys", "a/b"],
+)
 def test_an_unknown_link_is_not_found(api: FakeApi, client: Client, link: str) -> None:
     api.files = FILES
     with pytest.raises(Problem) as caught:

@@ -12,7 +12,7 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import format_page_count, parse_duration
+from docshare.cli.terminal.text import parse_duration
 from docshare.client.recipients import (
     NEVER,
     OLD_VERSION,
@@ -25,6 +25,7 @@ from docshare.client.recipients import (
     measure_progress,
     read_number,
 )
+from docshare.contract.amounts import format_plural
 
 Row = Mapping[str, Any]
 
@@ -119,7 +120,7 @@ def pending(
 def _check_page(file: Row, page: int | None) -> None:
     total = int(read_number(file, "totalPages"))
     if page is not None and page > total > 0:
-        raise Stop(ExitCode.USAGE, f"--page {page}: the document has {format_page_count(total)}")
+        raise Stop(ExitCode.USAGE, f"--page {page}: the document has {format_plural(total, 'page')}")
 
 
 def _build_rows(
@@ -140,6 +141,6 @@ def _print_summary(
     elif len(asked) < len(everybody):
         reason = "does not show that page" if page is not None else "shows no page of the document"
         skipped = len(everybody) - len(asked)
-        ctx.note(f"skipped {skipped} recipient{'' if skipped == 1 else 's'} whose link {reason}")
+        ctx.note(f"skipped {format_plural(skipped, 'recipient')} whose link {reason}")
     if asked:
         ctx.note(f"{len(rows)} of {len(asked)} have not read it yet" if rows else f"all {len(asked)} have read it")

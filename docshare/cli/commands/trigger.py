@@ -21,6 +21,7 @@ from docshare.cli.framework.prompts import confirm, confirm_irreversible
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean, parse_duration
 from docshare.client.links import extract_link_name
+from docshare.contract.amounts import format_plural
 from docshare.contract.problems import Problem
 from docshare.contract.triggers import DESTRUCTIVE, parse_values
 
@@ -47,7 +48,7 @@ class _Repetition(NamedTuple):
 def _render_row(row: Row, context: Context) -> Iterator[str]:
     data = row["data"]
     queued = len(row["deliveries"])
-    what = "no webhook subscribes to it" if not queued else "1 delivery" if queued == 1 else f"{queued} deliveries"
+    what = "no webhook subscribes to it" if not queued else format_plural(queued, "delivery", "deliveries")
     paint = context.out_screen.paint
     yield f"{paint('bold', row['event'])}  {clean(str(data['fileName']))}  {paint('dim', what)}"
     for delivery in row["deliveries"]:
@@ -241,7 +242,7 @@ def _wait_for_attempt(ctx: Context, run_command: AdminCall, delivery: int) -> Ro
 def _check_delivery(ctx: Context, row: Row, *, gone: int) -> bool:
     """Return whether every webhook received the event; report those that did not. ``gone`` counts deleted webhooks."""
     if gone:
-        webhooks = "1 subscribed webhook was" if gone == 1 else f"{gone} subscribed webhooks were"
+        webhooks = format_plural(gone, "subscribed webhook was", "subscribed webhooks were")
         ctx.note(f"{webhooks} deleted meanwhile; whether the event was received is unknown")
     if not row["deliveries"] and not gone:
         ctx.err(f"error: not delivered: no webhook subscribes to {row['event']} of this file", "error")

@@ -13,8 +13,9 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule, poll
-from docshare.cli.terminal.text import format_duration, format_page_count, parse_duration
+from docshare.cli.terminal.text import format_duration, parse_duration
 from docshare.client.recipients import SEEN_MS, LinkRecipient, list_recipients, page_time, read_number
+from docshare.contract.amounts import format_plural
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -196,7 +197,7 @@ class _SessionSearch:
             self._ctx.note(f"the document was replaced; waiting until {self._goal.describe(self.version)}")
         total = int(read_number(facts, "totalPages"))
         if self._goal.page is not None and self._goal.page > total > 0:
-            why = f"the document has {format_page_count(total)}"
+            why = f"the document has {format_plural(total, 'page')}"
             raise Stop(ExitCode.USAGE, f"--page {self._goal.page} is out of range: {why}")
 
 

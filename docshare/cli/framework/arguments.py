@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
 from docshare.client.errors import BadAddress
-from docshare.client.links import SCHEMES, SHORT_ID, UUID, extract_link_name, host_of, resolve_link
+from docshare.client.links import SCHEMES, extract_link_name, host_of, resolve_link
+from docshare.contract.patterns import SHORT_ID, UUID
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def resolve_operator_file(context: "Context", word: str, directory: Path, accept
     if word == _LAST_UPLOAD:
         return require_last_upload(context)
     name = _extract_local_name(word, directory) if word.startswith(SCHEMES) else word
-    if UUID.fullmatch(name.lower()) or SHORT_ID.fullmatch(name):
+    if UUID.fullmatch(name) or SHORT_ID.fullmatch(name):
         return name
     raise Stop(ExitCode.USAGE, f"{word!r} is not a file", hint=f"Use {accepted}")
 
@@ -98,7 +99,7 @@ class FileResolver:
             return self._resolve_link(word)
         if word.startswith("slug:"):
             return self._resolve_slug(word.removeprefix("slug:"))
-        if UUID.fullmatch(word.lower()):
+        if UUID.fullmatch(word):
             return word.lower()
         if SHORT_ID.fullmatch(word):
             return word

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from docshare.cli.framework.context import binary_stream
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes
-from docshare.cli.terminal.text import format_distinct_sizes
 from docshare.client.errors import Refused
+from docshare.contract.amounts import format_distinct_sizes
 from docshare.contract.media import DOCUMENTS, HEAD_BYTES, detect_document_type, detect_zip_type
 from docshare.contract.names import clean_name
 from docshare.contract.plans import PLAN_LIMITS, Plan

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from docshare.cli.terminal.text import cell_width, clean, clip, format_duration, format_size
+from docshare.cli.terminal.text import cell_width, clean, clip, format_duration
+from docshare.contract.amounts import format_size
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context

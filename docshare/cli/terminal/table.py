@@ -5,7 +5,8 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.terminal.cells import format_cell, get_value
-from docshare.cli.terminal.text import cell_width, format_duration, format_local_time, format_relative_time, format_size
+from docshare.cli.terminal.text import cell_width, format_duration, format_local_time, format_relative_time
+from docshare.contract.amounts import format_size
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:

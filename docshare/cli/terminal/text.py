@@ -1,9 +1,8 @@
-"""Text for people: escaping of untrusted text, widths, sizes, times. Nothing here prints."""
+"""Text for people: escaping of untrusted text, widths, times. Nothing here prints."""
 
 import re
 import time
 
-_SIZE_UNITS = ("kB", "MB", "GB", "TB")
 _UNIT_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
@@ -61,26 +60,6 @@ def clip(text: str, width: int, mark: str = "…") -> str:
     return ("".join(kept) + mark)[: max(width, 0)]
 
 
-def format_size(size: int) -> str:
-    """Return for example ``4.2 MB``: binary units, as in the limits of the API."""
-    if size < 1024:
-        return f"{size} B"
-    value, unit = size / 1024, _SIZE_UNITS[0]
-    for unit in _SIZE_UNITS:
-        if value < 1023.5 or unit == _SIZE_UNITS[-1]:
-            break
-        value /= 1024
-    return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
-
-
-def format_distinct_sizes(one: int, other: int) -> tuple[str, str]:
-    """Format two different sizes so that they look different: with exact bytes if they round to the same text."""
-    sizes = format_size(one), format_size(other)
-    if sizes[0] != sizes[1]:
-        return sizes
-    return f"{sizes[0]} ({one:,} bytes)", f"{sizes[1]} ({other:,} bytes)"
-
-
 def format_duration(millis: int) -> str:
     """Return for example ``1m 42s``: at most two units; below a second ``0s``."""
     from docshare.contract.wire import (
@@ -96,11 +75,6 @@ def format_exact_duration(millis: int) -> str:
     if minutes >= 60:
         return format_duration(millis)
     return f"{minutes}m {tenths / 10:04.1f}s" if minutes else f"{tenths / 10:.1f}s"
-
-
-def format_page_count(count: int) -> str:
-    """Return ``1 page`` or ``12 pages``."""
-    return f"{count} page" if count == 1 else f"{count} pages"
 
 
 def format_relative_time(millis: int, now: int) -> str:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from docshare import __version__
 from docshare.cli.framework.exits import MEANINGS
-from docshare.cli.terminal.text import format_size
 from docshare.cli.topics.names import SAMPLES as SAMPLES
 from docshare.cli.topics.names import TOPICS as TOPICS
+from docshare.contract.amounts import format_size
 
 _WIDTH = 78
 

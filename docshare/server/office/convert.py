@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from docshare.contract.amounts import format_size
 from docshare.contract.media import DOCUMENTS
 from docshare.contract.plans import MB, PLAN_LIMITS
 from docshare.contract.problems import Problem
@@ -286,7 +287,7 @@ def _check_size(source: StoredBytes | Path, kind: str) -> None:
     with source.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
     if cap is not None and size > cap:
-        raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit for .{kind} files.")
+        raise Problem("payload_too_large", f"The file is larger than {format_size(cap)}, the limit for .{kind} files.")
 
 
 def _strip_linked_pictures(source: StoredBytes | Path, document: Path, kind: str, linked: LinkedPictures) -> None:
@@ -324,8 +325,8 @@ def _copy_result(path: Path, part: PartialFile, largest: int) -> None:
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
             raise document_problem("The document cannot be converted.")
         if found.st_size > largest:  # the logical size, because the holes of a sparse file are copied as zeros
-            limit = f"{largest // MB} MB"
-            raise Problem("payload_too_large", f"The converted PDF is larger than the limit of {limit}.")
+            detail = f"The converted PDF is larger than the limit of {format_size(largest)}."
+            raise Problem("payload_too_large", detail)
         while block := file.read(_BLOCK_BYTES):
             if not part.size and not block.startswith(_PDF_MAGIC):
                 raise document_problem("The document cannot be converted.")

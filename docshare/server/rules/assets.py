@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from docshare.contract.amounts import format_size
 from docshare.contract.limits import ASSETS_PER_FILE
 from docshare.contract.media import ASSET_KINDS, detect_asset_type
-from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
 
@@ -37,7 +37,7 @@ def require_type(kind: str, head: bytes) -> str:
 def require_size(size: int, cap: int) -> None:
     """Raise ``payload_too_large`` when an asset of ``size`` bytes is larger than ``cap``."""
     if size > cap:
-        raise Problem("payload_too_large", f"The asset is larger than {cap // MB} MB.", hint="Send a smaller file.")
+        raise Problem("payload_too_large", f"The asset is larger than {format_size(cap)}.", hint="Send a smaller file.")
 
 
 def require_asset_slot(assets: int) -> None:

@@ -1,5 +1,6 @@
 """Whether a reader can download a file, and in which form. Pure."""
 
+from docshare.contract.amounts import format_size
 from docshare.contract.limits import RANGE_AND_WATERMARK_BYTES
 
 
@@ -12,10 +13,11 @@ def can_make_download(size: int, *, as_stored: bool) -> bool:
     return as_stored or size <= RANGE_AND_WATERMARK_BYTES
 
 
+_SIZE_LIMIT = format_size(RANGE_AND_WATERMARK_BYTES)
 _FAILURE_TEXT = "Readers cannot download this document"
 _REMEDY = "Save the PDF again in another program and replace the file, or turn downloads off."
 _WARNINGS = {
-    "large": f"{_FAILURE_TEXT}: a page range or watermark is applied to files of up to 100 MB only.",
+    "large": f"{_FAILURE_TEXT}: a page range or watermark is applied to files of up to {_SIZE_LIMIT} only.",
     "late": "The copy that readers download takes long to make. Their downloads may fail while the server is busy.",
     "looks": f"{_FAILURE_TEXT}: the copy with the page range or watermark would look different. {_REMEDY}",
     "leak": f"{_FAILURE_TEXT}: the copy would contain parts of the hidden pages. {_REMEDY}",

@@ -1,7 +1,8 @@
 """Whether an upload is accepted: file slots, sizes, free disk space."""
 
 from docshare.contract import media
-from docshare.contract.plans import GB, MB, PLAN_LIMITS, Plan
+from docshare.contract.amounts import format_size
+from docshare.contract.plans import GB, PLAN_LIMITS, Plan
 from docshare.contract.problems import Problem
 
 MIN_FREE_DISK_BYTES = GB  # bytes that uploads leave free, so that the database can always write
@@ -33,8 +34,8 @@ def require_size(plan: Plan, size: int) -> None:
 
 def file_size_problem(plan: Plan) -> Problem:
     """Return the problem for a file that is larger than ``plan`` may store."""
-    limit = max_stored_size(plan) // MB
-    return Problem("payload_too_large", f"The file is larger than {limit} MB, the limit of the {plan.tier} plan.")
+    limit = format_size(max_stored_size(plan))
+    return Problem("payload_too_large", f"The file is larger than {limit}, the limit of the {plan.tier} plan.")
 
 
 def require_input_size(plan: Plan, size: int) -> None:
@@ -50,7 +51,7 @@ def require_kind_size(plan: Plan, kind: str, size: int) -> None:
     """
     cap = media.input_size_limit(kind, plan)
     if size > cap:
-        raise Problem("payload_too_large", f"The file is larger than {cap // MB} MB, the limit for .{kind} files.")
+        raise Problem("payload_too_large", f"The file is larger than {format_size(cap)}, the limit for .{kind} files.")
 
 
 def require_disk_space(free_bytes: int, expected: int) -> None:

@@ -7,6 +7,8 @@ not matter here.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from docshare.contract.amounts import format_plural
+
 
 @dataclass(frozen=True)
 class PageWindow:
@@ -80,7 +82,7 @@ def is_empty(total_pages: int, page_range: Mapping[str, int] | None) -> bool:
 
 def suggest_range(total_pages: int) -> str:
     """Return the hint for a page range beyond the last of ``total_pages``: how to write one that fits."""
-    count = "1 page" if total_pages == 1 else f"{total_pages} pages"
+    count = format_plural(total_pages, "page")
     return (
         f'The document has {count}. Use a range within 1-{total_pages}, such as {{"from": 1, "to": {total_pages}}}; '
         '{"from": 0, "to": 0} shows all pages.'

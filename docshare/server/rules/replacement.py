@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from docshare.contract.amounts import format_size
 from docshare.contract.limits import RANGE_AND_WATERMARK_BYTES
-from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
 from docshare.server.rules.lifecycle import is_expired
 from docshare.server.rules.settings import read_settings
@@ -44,6 +44,6 @@ def require_servable(settings: str, variants_trim: bool, size: int) -> None:
     if variants_trim or stamps or chosen["pageRange"] is not None:
         raise Problem(
             "payload_too_large",
-            f"The link has a page range or a watermark, which work up to {RANGE_AND_WATERMARK_BYTES // MB} MB.",
+            f"The link has a page range or a watermark, which work up to {format_size(RANGE_AND_WATERMARK_BYTES)}.",
             hint="Clear the page range or the watermark first.",
         )

@@ -7,10 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 from docshare.contract import viewer
+from docshare.contract.amounts import format_size
 from docshare.contract.features import plan_problem
 from docshare.contract.fields import field_problem
 from docshare.contract.limits import MANAGE_EXPIRY_MS, RANGE_AND_WATERMARK_BYTES
-from docshare.contract.plans import MB, Plan
+from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, required_plan
 from docshare.server.rules.page_window import suggest_range
@@ -18,7 +19,7 @@ from docshare.server.rules.page_window import suggest_range
 _DEFAULTS: Mapping[str, Any] = MappingProxyType({name: row.default for name, row in SETTINGS.items()})
 # These keys are actions and are not stored: one removes the expiry, the other the binding to a design, if any.
 _ACTION_SETTINGS = ("neverExpire", "detachDesignToolDesign")
-_SIZE_LIMIT = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"
+_SIZE_LIMIT = format_size(RANGE_AND_WATERMARK_BYTES)
 _SIZE_HINT = "Upload only the pages that you want to share, as a separate file."
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from docshare.contract import fields
+from docshare.contract.amounts import format_size
 from docshare.contract.limits import RANGE_AND_WATERMARK_BYTES, VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
-from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
 from docshare.server.rules.page_window import suggest_range
 
@@ -52,7 +52,7 @@ def require_variant_fits(variant: VariantInput, *, total_pages: int, size: int, 
         raise fields.field_problem("overrides.pageRange", rule, suggest_range(total_pages))
     if size <= RANGE_AND_WATERMARK_BYTES:
         return
-    limit = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"
+    limit = format_size(RANGE_AND_WATERMARK_BYTES)
     if last:
         detail = f"A page range can be set on files up to {limit}."
         raise Problem("payload_too_large", detail, field="overrides.pageRange")

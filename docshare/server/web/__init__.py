@@ -12,6 +12,7 @@ from flask import Flask
 from jinja2 import Undefined
 from jinja2.utils import missing
 
+from docshare.contract.amounts import format_plural
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
 from docshare.server.services.links import entry, watermark
@@ -60,6 +61,7 @@ def register(app: Flask) -> None:
     """Add the pages and their resources to ``app``."""
     app.jinja_env.globals["asset"] = assets.asset_url
     app.jinja_env.globals["oembed_address"] = oembed.oembed_url
+    app.jinja_env.globals["plural"] = format_plural
     app.jinja_env.undefined = _FieldUndefined
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.after_request(headers.add_security_headers)

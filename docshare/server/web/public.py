@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 from markupsafe import Markup
 
+from docshare.contract.amounts import format_size
 from docshare.contract.problems import Problem
 from docshare.contract.viewer import TILES
 from docshare.server.api import answers
@@ -29,7 +30,6 @@ from docshare.server.services.readership import visits
 from docshare.server.web import assets, branding, derived, feedback_facts, headers, problem_pages, scriptless
 from docshare.server.web.beacons import has_global_privacy_control, issue_page_token
 from docshare.server.web.gates import denied_attempts, gate_page, viewer_cookie
-from docshare.server.web.owner import wording
 from docshare.server.web.sign_in import session_cookie
 
 MAX_PLACEHOLDERS = 200  # pages in the HTML itself; scripts add the others of longer documents
@@ -72,7 +72,7 @@ def home() -> str:
     if not config.anonymous_uploads:
         return render_template("home.html", holder=holder)
     most = config.anonymous_limit
-    words = wording.format_size(most)
+    words = format_size(most)
     return render_template("share.html", base_url=config.base_url, most=most, most_words=words, holder=holder)
 
 

@@ -117,7 +117,7 @@ def test_an_upload_above_the_anonymous_limit_is_413(make: Callable[..., World]) 
     assert len(large) > 3000
     answer = upload_anonymously(site, large)
     assert (answer.status_code, answer.get_json()["code"]) == (413, "payload_too_large")
-    assert "3000 bytes" in answer.get_json()["detail"]
+    assert "larger than 2.9 kB" in answer.get_json()["detail"]
     assert count_files(site) == 0
     assert list_stored_names(site) == []
 

@@ -14,6 +14,7 @@ from docshare.cli.commands.push.run import expired_error, has_expired, is_curren
 from docshare.cli.commands.settings.changes import find_needed_plans
 from docshare.cli.commands.settings.stored import Difference, find_differences
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.contract.amounts import format_plural
 from docshare.contract.plans import Plan
 from docshare.contract.wire import parse_instant
 
@@ -76,7 +77,7 @@ class Reconciler:
             *self._prune_files({str(row.get("uuid")): row for row in rows}, {row["uuid"] for row in found.values()}),
         ]
         if self._obsolete_count and not self._prune:
-            gone = "1 resource is" if self._obsolete_count == 1 else f"{self._obsolete_count} resources are"
+            gone = format_plural(self._obsolete_count, "resource is", "resources are")
             self._ctx.note(f"{gone} no longer in share.yaml; --prune removes them")
         actions = [*made, *(removed if self._prune else [])]
         self._require_plan(actions)

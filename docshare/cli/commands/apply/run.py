@@ -16,6 +16,7 @@ from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.framework.sources import parse_plan
 from docshare.cli.local.storage import hold_lock
 from docshare.client.errors import ClientError, Refused
+from docshare.contract.amounts import format_plural
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _print_actions(ctx: "Context", printer: "Emitter", actions: Sequence["Action
             printer.emit_row(row)
     else:
         printer.emit(rows)
-    ctx.note(f"{_format_count(len(rows))} due" if rows else "no changes")
+    ctx.note(f"{format_plural(len(rows), 'change')} due" if rows else "no changes")
 
 
 def _confirm_risky(ctx: "Context", actions: Sequence["Action"]) -> None:
@@ -91,7 +92,7 @@ def _confirm_risky(ctx: "Context", actions: Sequence["Action"]) -> None:
             for line in render_action(action.row(done=False), ctx, ctx.err_screen):
                 ctx.err_raw(f"{line}\n")
     what = f"{risky[0].verb.capitalize()} {risky[0].kind} {risky[0].name}"
-    more = f", and {_format_count(len(risky) - 1, 'similar ')}" if len(risky) > 1 else ""
+    more = f", and {format_plural(len(risky) - 1, 'similar change')}" if len(risky) > 1 else ""
     prompts.confirm(ctx, f"{what}{more}?" if ctx.may_prompt else f"{what}{more}")
 
 
@@ -112,7 +113,8 @@ def _run_actions(
                     raise
                 rows.append(_report_failure(ctx, action, error))
                 ctx.warn(
-                    f"not done: {_format_count(len(actions) - len(rows) + 1)}; run the same command again to continue"
+                    f"not done: {format_plural(len(actions) - len(rows) + 1, 'change')}; "
+                    "run the same command again to continue"
                 )
                 return ExitCode.PARTIAL
             finally:
@@ -123,7 +125,7 @@ def _run_actions(
     finally:
         if whole and (rows or not actions):
             printer.emit(rows)
-    ctx.note(f"{_format_count(len(rows))} made" if rows else "no changes")
+    ctx.note(f"{format_plural(len(rows), 'change')} made" if rows else "no changes")
     return ExitCode.OK
 
 
@@ -134,7 +136,3 @@ def _report_failure(ctx: "Context", action: "Action", error: Exception) -> Mappi
     if failure.hint:
         ctx.err(f"hint: {failure.hint}", "dim")
     return {**action.row(done=False), "error": errors.build_error_object(ctx, failure)}
-
-
-def _format_count(count: int, kind: str = "") -> str:
-    return f"{count} {kind}change{'' if count == 1 else 's'}"

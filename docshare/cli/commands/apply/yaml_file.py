@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.contract.amounts import format_size
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _read_text(path: Path) -> str:
         with open(path, "rb") as file:
             raw = file.read(MAX_BYTES + 1)
         if len(raw) > MAX_BYTES:
-            raise Stop(ExitCode.USAGE, f"{path} is larger than {MAX_BYTES // 1024} kB", code="local_file")
+            raise Stop(ExitCode.USAGE, f"{path} is larger than {format_size(MAX_BYTES)}", code="local_file")
         return raw.decode()
     except (OSError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"

@@ -14,7 +14,8 @@ from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec
-from docshare.cli.terminal.text import clean, format_distinct_sizes, format_size
+from docshare.cli.terminal.text import clean
+from docshare.contract.amounts import format_distinct_sizes, format_size
 from docshare.contract.media import ASSET_KINDS, detect_asset_type
 
 app = App("Add logos, backgrounds and sounds to share pages.")

@@ -16,6 +16,7 @@ from docshare.cli.local.config import FILE_NAME, read_text
 from docshare.cli.local.storage import hold_lock, replace_file
 from docshare.cli.local.toml_edit import find_line
 from docshare.cli.terminal.capabilities import is_enabled
+from docshare.contract.amounts import format_plural
 
 _STDERR = 2
 _TEMPLATE = """\
@@ -68,7 +69,9 @@ def _edit_draft(context: Context, before: str) -> str | None:
             context.err(f"{FILE_NAME}:{line}", "error")
         if not context.may_prompt or context.options.yes:
             hint = f"Nothing was changed; your text is in {draft}"
-            raise Stop(ExitCode.USAGE, f"{FILE_NAME} would be invalid in {_format_places(len(wrong))}", hint=hint)
+            raise Stop(
+                ExitCode.USAGE, f"{FILE_NAME} would be invalid in {format_plural(len(wrong), 'place')}", hint=hint
+            )
         prompts.confirm(context, "Edit it again?")
 
 
@@ -119,7 +122,3 @@ def _list_errors(text: str) -> Iterator[str]:
     for fault in check_config(data):
         line = find_line(text, fault.key)
         yield f"{line}: {fault.detail}" if line else f" {fault.detail}"
-
-
-def _format_places(count: int) -> str:
-    return "one place" if count == 1 else f"{count} places"

@@ -43,7 +43,7 @@ def _parse_size(text: str) -> int:
     match = re.fullmatch(r"(\d{1,12})\s*([KMG]?B)?", text.strip().upper(), re.ASCII)
     size = int(match[1]) * _UNITS[match[2] or ""] if match else 0
     if not 0 < size <= _MAX_BODY_BYTES:
-        raise typer.BadParameter(f"{text!r} is not a size such as 500KB, 101MB or 2GB (at most 2GB)")
+        raise typer.BadParameter(f"{text!r} is not a size such as 500kB, 101MB or 2GB (at most 2GB)")
     return size
 
 

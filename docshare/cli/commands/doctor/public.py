@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, NamedFindings
 from docshare.cli.commands.doctor.server import compare_clocks, inspect_certificate, parse_endpoint
-from docshare.cli.terminal.text import format_size
 from docshare.client.address import is_loopback, parse_origin
 from docshare.client.http.call import Call
 from docshare.client.http.failures import translate_error
+from docshare.contract.amounts import format_size
 from docshare.contract.findings import (
     DiagnosticFinding,
     error_finding,

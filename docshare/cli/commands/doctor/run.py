@@ -14,6 +14,7 @@ from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.terminal.output import Emitter
 from docshare.cli.terminal.text import clean
+from docshare.contract.amounts import format_plural
 from docshare.contract.findings import ERROR, WARNING
 
 _CHECKS: dict[str, Callable[[CheckContext], NamedFindings]] = {
@@ -86,5 +87,4 @@ def _print_summary(ctx: Context, rows: list[dict[str, Any]]) -> None:
     if not wrong and not warnings:
         ctx.note("all checks passed")
         return
-    words = "warning" if warnings == 1 else "warnings"
-    ctx.err(f"{wrong} failed, {warnings} {words}", "error" if wrong else "warn")
+    ctx.err(f"{wrong} failed, {format_plural(warnings, 'warning')}", "error" if wrong else "warn")

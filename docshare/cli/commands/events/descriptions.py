@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from docshare.cli.terminal.text import clean, clip, format_duration
+from docshare.contract.amounts import format_plural
 
 _MAX_TEXT_CELLS = 160  # cells for text written by a reader
 
@@ -107,4 +108,4 @@ def _describe_page(data: Mapping[str, Any]) -> str:
 
 def _format_count(data: Mapping[str, Any], key: str, what: str) -> str:
     count = data.get(key)
-    return "" if not isinstance(count, int) else f"{count} {what}" if count == 1 else f"{count} {what}s"
+    return "" if not isinstance(count, int) else format_plural(count, what)

@@ -9,7 +9,8 @@ from docshare.cli.commands.events.descriptions import describe_event
 from docshare.cli.commands.events.selection import StreamSelection, moment_of
 from docshare.cli.terminal.cells import get_nested
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import clean, format_duration, format_page_count
+from docshare.cli.terminal.text import clean, format_duration
+from docshare.contract.amounts import format_plural
 from docshare.contract.streams import ACTIVITY, STREAMS
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _format_when(row: Mapping[str, Any]) -> str:
 
 def _format_pages(row: Mapping[str, Any]) -> str:
     count = row.get("pagesViewed")
-    return format_page_count(count) if isinstance(count, int) else ""
+    return format_plural(count, "page") if isinstance(count, int) else ""
 
 
 def _format_fields(row: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from docshare.cli.terminal.cells import format_cell
 from docshare.cli.terminal.text import format_exact_duration, format_local_time
 from docshare.client.recipients import read_number, read_objects
+from docshare.contract.amounts import format_plural
 from docshare.contract.wire import parse_instant
 
 Row = Mapping[str, Any]
@@ -92,7 +93,7 @@ def describe_session(session: Row, reports: list[BeaconExplanation]) -> Iterator
     if not reports:
         yield f"{total} of reading; its reports have been deleted"
         return
-    reports_count = f"{len(reports)} {'report' if len(reports) == 1 else 'reports'}"
+    reports_count = format_plural(len(reports), "report")
     claimed = format_exact_duration(sum(report.claimed_ms for report in reports))
     yield f"{total} of reading accepted, of {claimed} claimed in {reports_count}"
     cut = sum(1 for report in reports if report.why)

@@ -10,13 +10,14 @@ from docshare.cli.framework.arguments import FILE_HELP
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.terminal.output import Spec
+from docshare.contract.amounts import format_plural
 
 app = App()
 
 
 def _render_row(row: Mapping[str, Any], _: Context) -> Iterator[str]:
     counts = [(row.get(f"cleared{noun.capitalize()}s"), noun) for noun in ("hotspot", "note", "mark", "annotation")]
-    cleared = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count]
+    cleared = [format_plural(count, noun) for count, noun in counts if count]
     yield f"version {row.get('contentVersion')}" + (f", cleared {', '.join(cleared)}" if cleared else "")
 
 

@@ -25,6 +25,7 @@ from docshare.cli.framework.exits import ExitCode, Stop, exit_code, problem_exit
 from docshare.cli.framework.inputs import STDIN
 from docshare.cli.framework.sources import Item, build_items, check_item, fetch_plan
 from docshare.cli.local.storage import write_error
+from docshare.contract.amounts import format_plural
 from docshare.contract.lint import CHECKS, LintFinding, is_at_least
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
@@ -154,7 +155,7 @@ def require_clean(ctx: Context, items: Sequence[Item], fail_on: str | None, igno
             count += len(grave)
             strippable = strippable or any(CHECKS[each.check].is_removed_by_clean for each in grave)
     if count:
-        things = "1 problem" if count == 1 else f"{count} problems"
+        things = format_plural(count, "problem")
         hint = "To upload anyway, leave out --lint." + (f" {_CLEAN_COPY}" if strippable else "")
         raise Stop(ExitCode.CHECK_FAILED, f"lint found {things}; nothing was uploaded", hint=hint, code="lint")
 

@@ -10,7 +10,8 @@ import typer
 from docshare.cli.framework import errors
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import clean, format_distinct_sizes, format_size
+from docshare.cli.terminal.text import clean
+from docshare.contract.amounts import format_distinct_sizes, format_plural, format_size
 from docshare.contract.lint import CHECKS, LEVELS, LintFinding, is_at_least
 from docshare.contract.plans import PLAN_LIMITS, Plan
 
@@ -134,8 +135,8 @@ class LintReport:
         if not self._printer.is_for_people:
             self._printer.emit(self._rows)
             return
-        counts = [_format_count(self._counts[level], level) for level in reversed(LEVELS) if self._counts[level]]
-        files = "1 file" if self._files == 1 else f"{self._files} files"
+        counts = [format_plural(self._counts[level], level) for level in reversed(LEVELS) if self._counts[level]]
+        files = format_plural(self._files, "file")
         self._ctx.note(f"{', '.join(counts) or 'nothing found'} in {files}")
 
     def exit_code(self) -> ExitCode:
@@ -159,10 +160,6 @@ class LintReport:
             for line in _render_file(path, rows, self._ctx):
                 self._ctx.print(line)
             self._ctx.flush()
-
-
-def _format_count(count: int, level: str) -> str:
-    return f"{count} {level}{'' if count == 1 else 's'}"
 
 
 def _render_file(path: str, rows: Sequence[Row], context: "Context") -> Iterator[str]:

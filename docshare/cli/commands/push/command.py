@@ -13,7 +13,8 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
 from docshare.cli.terminal.output import Spec
-from docshare.cli.terminal.text import clean, format_size
+from docshare.cli.terminal.text import clean
+from docshare.contract.amounts import format_size
 
 app = App()
 

@@ -15,6 +15,7 @@ from docshare.cli.terminal.charts import draw_bar, draw_shades, draw_sparkline
 from docshare.cli.terminal.output import Column
 from docshare.cli.terminal.text import cell_width, clean, clip
 from docshare.client.recipients import read_number
+from docshare.contract.amounts import format_plural
 from docshare.contract.limits import REPORT_SESSIONS
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ class _Section:
         looks = file.get("viewerSettings") if isinstance(file, Mapping) else None
         if not taps and isinstance(looks, Mapping) and "cta" not in looks:
             return  # the share page has no button
-        yield f"{self._render_title('button')}  {taps} {'tap' if taps == 1 else 'taps'}"
+        yield f"{self._render_title('button')}  {format_plural(taps, 'tap')}"
 
     def _render_table(
         self, title: str, shown: tuple[Column, ...], rows: list[Row], see: str = "", total: int = 0

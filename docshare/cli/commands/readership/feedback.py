@@ -16,7 +16,7 @@ from docshare.cli.local.storage import replace_file
 from docshare.cli.terminal.output import Column, Emitter, Spec
 from docshare.cli.terminal.text import clean
 from docshare.client.recipients import read_number, read_objects
-from docshare.contract.rounding import round_half_up
+from docshare.contract.amounts import round_half_up
 
 app = App()
 

@@ -11,7 +11,7 @@ from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean, format_duration
 from docshare.client.errors import Refused
 from docshare.client.recipients import read_number
-from docshare.contract.rounding import round_half_up
+from docshare.contract.amounts import round_half_up
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context

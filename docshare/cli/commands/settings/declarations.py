@@ -14,6 +14,7 @@ from docshare.cli.commands.settings.values import parse_json, parse_time
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.cells import format_cell
 from docshare.contract import fields, kinds, limits, viewer
+from docshare.contract.patterns import SLUG_CHARS
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, Setting
@@ -92,7 +93,7 @@ SETTING_KINDS: dict[str, Kind] = {
     "number": Kind(parse=_parse_number),
     "pages": Kind("FROM-TO", lambda _context, row, text: parse_page_range(text, row.key), _format_pages),
     "password": Kind("see --password-file"),
-    "slug": Kind(f"1 to {limits.SLUG_CHARS} of a-z 0-9 -", format='"{}"'.format),
+    "slug": Kind(f"1 to {SLUG_CHARS} of a-z 0-9 -", format='"{}"'.format),
     "url": Kind("https URL"),
     "word": Kind(),
 }

@@ -9,6 +9,7 @@ from docshare.cli.framework.inputs import STDIN
 from docshare.cli.framework.sources import Item, build_items, check_item, spool_stdin
 from docshare.cli.terminal import progress
 from docshare.client.errors import Refused
+from docshare.contract.amounts import format_plural
 from docshare.contract.media import DOCUMENTS
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _warn_about_ranges(context: "Context", row: Row, file: str) -> None:
         context.warn("readers see no pages: the new version has none of the pages in the page range")
         context.warn(f"change the range: docshare settings set {file} --pages FROM-TO")
     if count := row.get("emptyVariants"):
-        links = "1 variant shows" if count == 1 else f"{count} variants show"
+        links = format_plural(count, "variant shows", "variants show")
         context.warn(f"{links} no pages: the new version has none of the pages in their page ranges")
         context.warn(f"list them: docshare variants list {file}")
 

@@ -7,7 +7,8 @@ import typer
 
 from docshare.cli.local.settings import resolve_setting
 from docshare.cli.terminal.output import Spec, resolve_format
-from docshare.cli.terminal.text import clean, format_size
+from docshare.cli.terminal.text import clean
+from docshare.contract.amounts import format_size
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
-from docshare.client.links import SCHEMES, SHORT_ID, UUID, extract_link_name
+from docshare.client.links import SCHEMES, extract_link_name
+from docshare.contract.patterns import SHORT_ID, UUID
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -118,7 +119,7 @@ class VariantResolver:
 def _parse_id(word: str) -> str:
     """Return the id that ``word`` is or that its link contains; raise Stop (2) for anything else."""
     name = extract_link_name(word) if word.startswith(SCHEMES) else word
-    if UUID.fullmatch(name.lower()):
+    if UUID.fullmatch(name):
         return name.lower()
     if SHORT_ID.fullmatch(name):
         return name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, RecipientRow, RecipientSheet, reject_bad_rows
 from docshare.cli.commands.variants.result_file import Result
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.terminal.text import format_page_count
+from docshare.contract.amounts import format_plural
 from docshare.contract.limits import VARIANTS_PER_FILE
 
 if TYPE_CHECKING:
@@ -176,5 +176,5 @@ def check_page_ranges(ctx: "Context", client: "Client", name: str, links: Sequen
         return
     total = client.files.show(name).get("totalPages")
     if isinstance(total, int):
-        why = f"the document has {format_page_count(total)}"
+        why = f"the document has {format_plural(total, 'page')}"
         reject_bad_rows(ctx, [(each, f"pages end at {end} and {why}") for each, end in ends if end > total], source)

@@ -7,8 +7,9 @@ Its link expires after a week.
 from dataclasses import dataclass
 
 from docshare.contract import media
+from docshare.contract.amounts import format_size
 from docshare.contract.limits import ANONYMOUS_EXPIRY_MS
-from docshare.contract.plans import MB, PLAN_LIMITS, Plan
+from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.contract.problems import Problem
 from docshare.server.http.multipart import ReceivedFile
 from docshare.server.rules import intake as rules
@@ -77,6 +78,6 @@ def find_plan(rt: Runtime) -> Plan:
 
 def too_large(rt: Runtime) -> Problem:
     """Build the error for a file above the limit."""
-    size = f"{max_bytes(rt) // MB} MB" if max_bytes(rt) >= MB else f"{max_bytes(rt)} bytes"
     hint = "Sign in to share larger files."
-    return Problem("payload_too_large", f"The file is larger than {size}, the limit without an account.", hint=hint)
+    detail = f"The file is larger than {format_size(max_bytes(rt))}, the limit without an account."
+    return Problem("payload_too_large", detail, hint=hint)

@@ -6,10 +6,11 @@ stops one network, the second slows down many networks together, and both expire
 """
 
 import math
-import re
 from dataclasses import dataclass
 
+from docshare.contract.amounts import format_plural
 from docshare.contract.limits import ADDRESS, HOUR, MINUTE, SECOND, RatePolicy
+from docshare.contract.patterns import LINK_NAME
 from docshare.contract.problems import Problem
 from docshare.server.http.rate_limits import Allowance, address_key
 from docshare.server.rules import guess_limits
@@ -21,7 +22,6 @@ from docshare.server.services.links.links import Link
 _TURN_WAIT_S = 30.0  # of a request that cannot wait without a thread
 _BUSY_RETRY_S = 10
 _MIN_MINUTES_S = 120  # a longer wait is given in minutes
-_LINK_NAME = re.compile(r"[A-Za-z0-9-]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def find_link(rt: Runtime, name: str, address: str, *, ids_only: bool = False) -
     trashed links), and ``rate_limited`` for an address that tried too many unknown links, also when the link is known:
     otherwise the response would reveal that.
     """
-    if _LINK_NAME.fullmatch(name) is None:
+    if LINK_NAME.fullmatch(name) is None:
         raise link_not_found()  # browsers request favicon.ico by themselves; it does not count as a guess
     require_link_budget(rt, address)
     link = links.resolve(rt, name)
@@ -141,4 +141,4 @@ def _require_no_delay(rt: Runtime, lock: AttemptLimits, here: str, whole: str) -
 
 def _format_wait(seconds: int) -> str:
     count, unit = (seconds, "second") if seconds < _MIN_MINUTES_S else (math.ceil(seconds / 60), "minute")
-    return f"{count} {unit}{'' if count == 1 else 's'}"
+    return format_plural(count, unit)

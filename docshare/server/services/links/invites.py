@@ -91,7 +91,7 @@ def record_view(rt: Runtime, invite_id: int, now: int) -> None:
 def find_mail_logo(rt: Runtime, row: MailRow) -> InlineImage | None:
     """Return the logo of the sender for the mail ``row``, or None if it is not an invitation or has no logo.
 
-    Logos above 200 KB and types that many mail programs do not show are left out.
+    Logos above 200 kB and types that many mail programs do not show are left out.
     """
     if row.file_id is None or row.notice is not None:
         return None

@@ -1,14 +1,13 @@
 """Resolve the name in a share address to a link."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from docshare.contract.fields import is_short_id, is_uuid
-from docshare.contract.limits import SLUG_CHARS
+from docshare.contract.patterns import SLUG
 from docshare.contract.plans import Plan
 from docshare.server.rules import lifecycle, tiles
 from docshare.server.rules.settings import read_settings
@@ -19,8 +18,6 @@ from docshare.server.store.tables import links as link_rows
 from docshare.server.store.tables.links import SharedFile as SharedFile
 from docshare.server.store.tables.links import SharedInvite as SharedInvite
 from docshare.server.store.tables.links import SharedVariant as SharedVariant
-
-_SLUG = re.compile(f"[a-z0-9-]{{1,{SLUG_CHARS}}}")
 
 
 @dataclass(frozen=True)
@@ -132,5 +129,5 @@ def _find_by_id(rt: Runtime, name: str) -> _LinkMatch | None:
 
 
 def _find_by_slug(rt: Runtime, name: str) -> _LinkMatch | None:
-    file = link_rows.find_file_by_slug(rt.db, name) if _SLUG.fullmatch(name) else None
+    file = link_rows.find_file_by_slug(rt.db, name) if SLUG.fullmatch(name) else None
     return None if file is None else (file, file.short_id, None)

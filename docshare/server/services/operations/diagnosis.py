@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docshare.contract.amounts import format_size
 from docshare.contract.findings import (
     DiagnosticFinding,
     error_finding,
@@ -51,7 +52,7 @@ class DiagnosisCheck:
 
 def _check_disk(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     free = rt.blobs.free_bytes()
-    detail = f"{free / GB:.1f} GB free"
+    detail = f"{format_size(free)} free"
     fix = f"Free space on the file system of {rt.config.data_dir}, or move the data directory."
     if free < _CRITICAL_DISK_BYTES:
         return error_finding(f"{detail}: uploads are rejected", fix)
@@ -63,10 +64,10 @@ def _check_wal(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  #
     size = path.stat().st_size if path.exists() else 0
     if size > _LARGE_WAL_BYTES:
         return warning_finding(
-            f"the write-ahead log has grown to {size / MB:.0f} MB",
+            f"the write-ahead log has grown to {format_size(size)}",
             "A long read prevents checkpoints; restart the server when it is not in use.",
         )
-    return passed_finding(f"the write-ahead log is {size / MB:.1f} MB")
+    return passed_finding(f"the write-ahead log is {format_size(size)}")
 
 
 def _check_database(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check

@@ -10,6 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as AnyResponse
 
+from docshare.contract.amounts import format_plural, format_size
 from docshare.contract.limits import ACCOUNT_PASSWORD_CHARS, PASSWORD_BYTES
 from docshare.contract.plans import DAY, Plan
 from docshare.contract.problems import Problem
@@ -31,7 +32,6 @@ from docshare.server.web.owner.frame import (
     render_owner_page,
     resumable_form,
 )
-from docshare.server.web.owner.wording import format_size
 
 blueprint = Blueprint("owner_account", __name__)
 
@@ -154,7 +154,7 @@ def revoke_app(owner: SignedInOwner, uuid: str) -> AnyResponse:
 def end_sessions(owner: SignedInOwner) -> AnyResponse:
     """Sign out of all other browsers."""
     ended = sign_in.end_other_sessions(current_runtime(), owner.caller)
-    return redirect_with_message(_PATH, f"Signed out of {words.format_plural(ended, 'other browser')}.")
+    return redirect_with_message(_PATH, f"Signed out of {format_plural(ended, 'other browser')}.")
 
 
 @blueprint.post("/account/password")
@@ -216,7 +216,7 @@ def _render_page(
         has_password=passwords.has_password(current_runtime(), caller),
         least=ACCOUNT_PASSWORD_CHARS,
         most=PASSWORD_BYTES,
-        others=words.format_plural(others, "other browser") if others else "no other",
+        others=format_plural(others, "other browser") if others else "no other",
         since=words.format_date(caller.created_at),
         kept=plan_words.list_retention_rules(caller.plan),
     )

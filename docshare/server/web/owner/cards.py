@@ -5,10 +5,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from docshare.contract.amounts import format_plural, format_size
 from docshare.contract.fields import RESERVED_SLUGS
 from docshare.report.countries import country_name
 from docshare.report.svg import described_svg, element, format_percent
-from docshare.report.words import format_date, format_plural, format_short_day
+from docshare.report.words import format_date, format_short_day
 from docshare.server.api.represent import resources
 from docshare.server.services.files.files import FileRow
 from docshare.server.services.files.library import LastReading, LibraryEntry
@@ -91,7 +92,7 @@ def _draw_week(key: str, week: list[tuple[str, int]]) -> Markup:
 def _list_facts(row: FileRow, now: int) -> list[str]:
     return [
         format_plural(row.total_pages, "page"),
-        wording.format_size(row.size),
+        format_size(row.size),
         format_plural(row.view_count, "view"),
         f"shared {wording.format_age(row.created_at, now)}",
     ]

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, request
 from werkzeug.wrappers import Response as AnyResponse
 
+from docshare.contract.amounts import format_size
 from docshare.contract.plans import PLAN_LIMITS
 from docshare.contract.problems import Problem
 from docshare.report.words import format_date
@@ -16,7 +17,6 @@ from docshare.server.pdf.pages import THUMBNAIL_WIDTH
 from docshare.server.services.files import files, library, sealed_blobs, tenants
 from docshare.server.services.files.library import LINK_STATES, ORDERS
 from docshare.server.web import derived, problem_pages
-from docshare.server.web.owner import wording
 from docshare.server.web.owner.cards import build_card
 from docshare.server.web.owner.frame import (
     SignedInOwner,
@@ -71,7 +71,7 @@ def show(owner: SignedInOwner) -> AnyResponse:
         list_query=urlencode({name: value for name, value in {**kept, "page": str(page.number)}.items() if value}),
         steps=build_page_links("/files", kept, page.number, page.pages),
         most=limits.stored_bytes,
-        most_words=wording.format_size(limits.stored_bytes),
+        most_words=format_size(limits.stored_bytes),
         has_trash=limits.trash_ms is not None,
     )
 

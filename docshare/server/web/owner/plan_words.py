@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from docshare.contract.amounts import format_plural, format_size
 from docshare.contract.limits import (
     ACTIVITY_RETENTION_MS,
     BEACON_RETENTION_MS,
@@ -13,14 +14,12 @@ from docshare.contract.limits import (
     UNCOUNTED_RETENTION_MS,
 )
 from docshare.contract.plans import DAY, PLAN_LIMITS, Plan
-from docshare.report import words
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts, sign_in
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 from docshare.server.services.operations import mail
 from docshare.server.services.webhooks import deliveries
-from docshare.server.web.owner.wording import format_size
 
 _INCLUDED_FEATURES = {
     Plan.FREE: (
@@ -71,7 +70,7 @@ def describe_plan(rt: Runtime, caller: Caller) -> PlanDescription:
     return PlanDescription(
         name=caller.plan.tier.title(),
         included=_INCLUDED_FEATURES[caller.plan],
-        slots=words.format_plural(used, "file") if most is None else f"{used} of {words.format_plural(most, 'file')}",
+        slots=format_plural(used, "file") if most is None else f"{used} of {format_plural(most, 'file')}",
         share=None if most is None else min(100 * used // most, 100),
         stored=format_size(stored) if stored else "nothing",
         largest=format_size(limits.stored_bytes),
@@ -123,5 +122,5 @@ def _describe_trash(plan: Plan) -> str:
 
 def _format_period(millis: int) -> str:
     if millis >= DAY:
-        return words.format_plural(millis // DAY, "day")
-    return words.format_plural(millis // MINUTE, "minute")
+        return format_plural(millis // DAY, "day")
+    return format_plural(millis // MINUTE, "minute")

@@ -7,10 +7,11 @@ from urllib.parse import parse_qsl, urlencode
 from flask import Blueprint, request
 from werkzeug.wrappers import Response as AnyResponse
 
+from docshare.contract.amounts import format_plural
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.contract.wire import format_instant
-from docshare.report.words import format_date, format_plural
+from docshare.report.words import format_date
 from docshare.server.api import csv_answers
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import files, library, settings

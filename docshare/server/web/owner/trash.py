@@ -3,15 +3,15 @@
 from flask import Blueprint, request
 from werkzeug.wrappers import Response as AnyResponse
 
+from docshare.contract.amounts import format_plural, format_size
 from docshare.contract.fields import is_short_id
 from docshare.contract.plans import DAY, PLAN_LIMITS
 from docshare.contract.problems import Problem
-from docshare.report.words import format_date, format_plural
+from docshare.report.words import format_date
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import files, library, trash
 from docshare.server.services.files.library import FILES_PER_PAGE
 from docshare.server.services.files.trash import TrashedFile
-from docshare.server.web.owner import wording
 from docshare.server.web.owner.frame import (
     SignedInOwner,
     owner_form,
@@ -103,7 +103,7 @@ def _build_row(row: TrashedFile) -> dict[str, str]:
     return {
         "uuid": row.uuid,
         "name": row.original_name,
-        "size": wording.format_size(row.size),
+        "size": format_size(row.size),
         "since": format_date(row.trashed_at),
         "until": format_date(row.purge_at),
     }

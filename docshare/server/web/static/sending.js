@@ -66,13 +66,18 @@ export function tooLarge(file, most) {
 
 /**
  * @param {number} bytes
- * @returns {string} "9.9 KB", "312 KB", "4.2 MB": one decimal below ten, as on the pages of the owner
+ * @returns {string} "108 B", "9.9 kB", "312 kB", "2 GB": as `format_size` of the server writes it
  */
 export function size(bytes) {
-  const isSmall = Math.round(bytes / 1024) < 1024;
-  const shown = bytes / 1024 / (isSmall ? 1 : 1024);
+  if (bytes < 1024) return `${bytes} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let shown = bytes / 1024;
+  while (units.length > 1 && Math.round(shown) >= 1024) {
+    shown /= 1024;
+    units.shift();
+  }
   const tenths = Math.round(shown * 10) / 10;
-  return `${tenths < 10 ? tenths : Math.round(shown)} ${isSmall ? "KB" : "MB"}`;
+  return `${tenths < 10 ? tenths : Math.round(shown)} ${units[0]}`;
 }
 
 /**

@@ -141,10 +141,10 @@ def test_a_terminal_shows_expiry_password_and_other_settings(
     done = shell("upload", deck, "--expires", "7d", "--slug", "q3", "--password-file", secret, "--no-color")
     assert done.lines == [
         "https://d.example/q3",
-        f'deck.pdf · 1.0 kB · aB3dE5fG7h01 · expires {expiry} (7 days) · password set · settings: slug "q3"',
+        f'deck.pdf · 1 kB · aB3dE5fG7h01 · expires {expiry} (7 days) · password set · settings: slug "q3"',
     ]  # fmt: skip
     assert shell("upload", deck, "--no-download", "--no-color").lines[1] == (
-        "deck.pdf · 1.0 kB · aB3dE5fG7h02 · never expires · no password · settings: allowDownload false"
+        "deck.pdf · 1 kB · aB3dE5fG7h02 · never expires · no password · settings: allowDownload false"
     )
 
 

@@ -34,7 +34,7 @@ def test_a_terminal_shows_the_link_in_bold_and_a_line_of_details(
     done = shell("upload", deck)
     assert done.lines == [
         f"\x1b[1m{share_url(1)}\x1b[0m",
-        "\x1b[2mdeck.pdf · 1.0 kB · aB3dE5fG7h01 · never expires · no password\x1b[0m",
+        "\x1b[2mdeck.pdf · 1 kB · aB3dE5fG7h01 · never expires · no password\x1b[0m",
     ]
     assert shell("upload", deck, "-q", "--no-color").out == f"{share_url(2)}\n"
 
@@ -151,7 +151,7 @@ def test_a_document_that_the_server_would_reject_is_not_sent(
     (b"PK\x03\x04" + bytes(22) + b"\x11\x00\x00\x00word/document.xml", "a.docx", 25 * 2**20 + 1, "is 25 MB"),
     (b"PK\x03\x04" + bytes(22) + b"\x14\x00\x00\x00ppt/presentation.xml", "a.pptx", 50 * 2**20 + 1, "is 50 MB"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "a.ppt", 50 * 2**20 + 1, "is 50 MB"),
-    (b"%PDF-", "a.pdf", 2 * 2**30 + 1, "the limit for .pdf is 2.0 GB"),
+    (b"%PDF-", "a.pdf", 2 * 2**30 + 1, "the limit for .pdf is 2 GB"),
 ])  # fmt: skip
 def test_a_file_above_the_limit_of_every_plan_is_not_sent(
     api: FakeApi, shell: Shell, tmp_path: Path, head: bytes, name: str, size: int, word: str

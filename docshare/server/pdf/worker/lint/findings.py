@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 
+from docshare.contract.amounts import format_plural
 from docshare.contract.lint import LintFinding
 
 MOST = 25  # findings listed per check
@@ -35,7 +36,7 @@ class FindingCollector:
         """
         more = [
             LintFinding(check, next(known.level for known in self._found if known.check == check), None,
-                    f"And in {count_of(count - MOST, 'more place')}.")
+                    f"And in {format_plural(count - MOST, 'more place')}.")
             for check, count in self._counts.items() if count > MOST
         ]  # fmt: skip
         found = [each._replace(page=None) if (each.page or 0) > pages else each for each in self._found]
@@ -52,8 +53,3 @@ def join_quoted(names: Counter[str], most: int = 5) -> str:
     """Return the first ``most`` names, quoted and joined by commas, and the number of others."""
     quoted = [quote(name) for name in list(names)[:most]]
     return ", ".join(quoted) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def count_of(count: int, one: str, many: str = "") -> str:
-    """Return ``1 file`` or ``3 files``."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"

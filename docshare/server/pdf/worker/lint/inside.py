@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 import pikepdf
 from pikepdf import Array, Dictionary, Name, Object, Stream, String
 
+from docshare.contract.amounts import format_plural
 from docshare.server.pdf.worker.lint import photos
 from docshare.server.pdf.worker.lint.about import find_paths
-from docshare.server.pdf.worker.lint.findings import FindingCollector, count_of, join_quoted, quote
+from docshare.server.pdf.worker.lint.findings import FindingCollector, join_quoted, quote
 from docshare.server.pdf.worker.lint.walk import VisitedObject, walk_objects
 
 NOTE_SUBTYPES = frozenset({
@@ -146,19 +147,25 @@ class DocumentSurvey:
     def _report(self) -> None:
         add = self._findings.add
         for page, count in self._marked_out.items():
-            text = f"{count_of(count, 'area is', 'areas are')} marked for redaction, but the text has not been removed."
+            areas = format_plural(count, "area is", "areas are")
+            text = f"{areas} marked for redaction, but the text has not been removed."
             add("covered-text", "error", text, page)
         for page, files in self._files.items():
-            add("attachments", "warning", f"{count_of(files.total(), 'embedded file')}: {join_quoted(files)}.", page)
+            add(
+                "attachments",
+                "warning",
+                f"{format_plural(files.total(), 'embedded file')}: {join_quoted(files)}.",
+                page,
+            )
         for page, count in self._scripts.items():
-            add("javascript", "warning", f"Contains {count_of(count, 'script')}.", page)
+            add("javascript", "warning", f"Contains {format_plural(count, 'script')}.", page)
         for page, calls in self._calls.items():
             for call in calls:
                 add("actions", "warning", f"{call}.", page)
         for page, notes in self._notes.items():
             names = Counter({name: count for name, count in notes.items() if name})
             by = f" by {join_quoted(names)}" if names else ""
-            add("comments", "warning", f"{count_of(notes.total(), 'comment')}{by}.", page)
+            add("comments", "warning", f"{format_plural(notes.total(), 'comment')}{by}.", page)
         for page, paths in self._paths.items():
             add(
                 "paths",
@@ -178,7 +185,11 @@ class DocumentSurvey:
         elif self._own[False]:
             add("private-data", "note", "Contains private data of a program.")
         if self._thumbs:
-            add("thumbnails", "note", f"{count_of(self._thumbs, 'page thumbnail')}, possibly of an earlier version.")
+            add(
+                "thumbnails",
+                "note",
+                f"{format_plural(self._thumbs, 'page thumbnail')}, possibly of an earlier version.",
+            )
 
     def _report_forms(self) -> None:
         form = self._pdf.Root.get("/AcroForm")
@@ -187,7 +198,7 @@ class DocumentSurvey:
                 "form-data", "warning", "The document is an XFA form, which stores form data as an embedded file."
             )
         if self._fields:
-            message = f"{count_of(self._fields.total(), 'filled-in form field')}: {join_quoted(self._fields)}."
+            message = f"{format_plural(self._fields.total(), 'filled-in form field')}: {join_quoted(self._fields)}."
             self._findings.add("form-data", "warning", message)
         if self._signers:
             self._findings.add("signature", "note", f"Signed by {join_quoted(self._signers)}.")
@@ -205,7 +216,9 @@ class DocumentSurvey:
                     }
         pictures -= masks
         if pages or pictures:
-            counts = [count_of(pages, "page")] * bool(pages) + [count_of(len(pictures), "image")] * bool(pictures)
+            counts = [format_plural(pages, "page")] * bool(pages) + [format_plural(len(pictures), "image")] * bool(
+                pictures
+            )
             self._findings.add("leftovers", "warning", f"Not shown, but still in the file: {' and '.join(counts)}.")
 
 

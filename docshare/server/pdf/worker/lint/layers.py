@@ -7,9 +7,10 @@ from typing import Any
 import pikepdf
 from pikepdf import Array, Dictionary, Name, Stream, String
 
+from docshare.contract.amounts import format_plural
 from docshare.server.pdf.worker.cut import find_inherited
 from docshare.server.pdf.worker.documents import PdfRefused
-from docshare.server.pdf.worker.lint.findings import FindingCollector, count_of, join_quoted
+from docshare.server.pdf.worker.lint.findings import FindingCollector, join_quoted
 from docshare.server.pdf.worker.lint.walk import walk_objects
 
 _OPENING_OPERATORS = frozenset({"BDC", "BMC"})
@@ -24,7 +25,7 @@ def check_layers(pdf: pikepdf.Pdf, findings: FindingCollector) -> None:
     """Report layers that are off when the document is opened."""
     names = Counter(_layer_name(layer) for layer in find_hidden_layers(pdf).values())
     if names:
-        count = count_of(names.total(), "layer is", "layers are")
+        count = format_plural(names.total(), "layer is", "layers are")
         message = f"{count} hidden, but can be switched on: {join_quoted(names)}."
         findings.add("hidden-layers", "warning", message)
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pikepdf
 
+from docshare.contract.amounts import format_plural
 from docshare.server.pdf.worker.documents import DocumentCache, OpenPdfDocument, PdfRefused
 from docshare.server.pdf.worker.lint import about, layers, sight, versions
-from docshare.server.pdf.worker.lint.findings import FindingCollector, count_of
+from docshare.server.pdf.worker.lint.findings import FindingCollector
 from docshare.server.pdf.worker.lint.inside import DocumentSurvey
 
 # The exceptions that entries of unexpected types cause.
@@ -41,5 +42,5 @@ def lint_structure(document: OpenPdfDocument, findings: FindingCollector) -> Non
     document.file.seek(0)
     earlier = versions.count_earlier_versions(document.file)
     if earlier:
-        message = f"Contains {count_of(earlier, 'earlier revision')}, so deleted content can be recovered."
+        message = f"Contains {format_plural(earlier, 'earlier revision')}, so deleted content can be recovered."
         findings.add("revisions", "warning", message)

@@ -18,9 +18,10 @@ import PIL.ImageChops
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from docshare.contract.amounts import format_plural
 from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
 from docshare.server.pdf.worker.geometry import PdfRect
-from docshare.server.pdf.worker.lint.findings import FindingCollector, count_of
+from docshare.server.pdf.worker.lint.findings import FindingCollector
 from docshare.server.pdf.worker.lint.shapes import INVISIBLE_MODE, PageShapes, collect_shapes, is_touching
 
 _MAX_CHARS = 100_000  # equals the limit of the text layer
@@ -83,7 +84,7 @@ def _check_page(page: pypdfium2.PdfPage, number: int, findings: FindingCollector
     with closing(page.get_textpage()) as source:
         suspects = _find_suspects(page, source.raw, shapes)
     if suspects.outside >= _MIN_LETTERS:
-        message = f"{count_of(suspects.outside, 'letter')} outside the visible area can be searched and copied."
+        message = f"{format_plural(suspects.outside, 'letter')} outside the visible area can be searched and copied."
         printing = suspects.outside <= _MAX_SLUG_LETTERS and _has_slug(page)
         findings.add("cropped-text", "note" if printing else "warning", message, number)
     if not any(suspects.runs()):
@@ -92,11 +93,11 @@ def _check_page(page: pypdfium2.PdfPage, number: int, findings: FindingCollector
     covered = comparison.count_unseen(suspects.covered + comparison.filter_plain(suspects.under_picture))
     covered += sum(map(len, comparison.filter_plain(suspects.under_mode)))
     if covered >= _MIN_LETTERS:
-        message = f"{count_of(covered, 'letter')} under a box or image can be selected, searched and copied."
+        message = f"{format_plural(covered, 'letter')} under a box or image can be selected, searched and copied."
         findings.add("covered-text", "error", message, number)
     pale = comparison.count_unseen(suspects.pale)
     if pale >= _MIN_PALE_LETTERS:
-        message = f"{count_of(pale, 'invisible letter')}, such as white on white, can be searched and copied."
+        message = f"{format_plural(pale, 'invisible letter')}, such as white on white, can be searched and copied."
         findings.add("invisible-text", "warning", message, number)
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from flask import Response, request
 
+from docshare.contract.amounts import format_size
 from docshare.contract.features import required_plan
 from docshare.contract.problems import Problem
 from docshare.server.api.represent import resources as represent
@@ -93,7 +94,7 @@ def render_file_page(
         "tab": tab,
         "tabs": TABS,
         "problem": problem,
-        "size": wording.format_size,
+        "size": format_size,
         "day": wording.format_day_of,
         "moment": wording.format_moment,
     }

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from docshare.contract.amounts import format_plural
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS
 from docshare.contract.wire import parse_instant
-from docshare.report.words import format_date_time, format_plural
+from docshare.report.words import format_date_time
 from docshare.server.web.owner.file.controls import VIEWER_SETTINGS, Section, build_fields, is_default
 
 Words = str | Callable[[Mapping[str, Any]], str]

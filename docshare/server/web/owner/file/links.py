@@ -6,6 +6,7 @@ from typing import Any
 from flask import Blueprint
 from werkzeug.wrappers import Response as AnyResponse
 
+from docshare.contract.amounts import format_plural
 from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.problems import Problem
 from docshare.server.api.represent import resources
@@ -67,10 +68,14 @@ def create(owner: SignedInOwner, name: str) -> AnyResponse:
             waiting.remove(label)
             count += 1
     except Problem as problem:
-        hint = f"{_count_links(count)} created. The lines below were not processed." if count else problem.hint
+        hint = (
+            f"{format_plural(count, 'link was', 'links were')} created. The lines below were not processed."
+            if count
+            else problem.hint
+        )
         again = Problem(problem.code, problem.detail, hint=hint, field="" if count else problem.field)
         return _render_page(owner, owned, again, sent | {"labels": "\n".join(waiting)})
-    return redirect_with_message(_links_path(owned), f"{_count_links(count)} created.")
+    return redirect_with_message(_links_path(owned), f"{format_plural(count, 'link was', 'links were')} created.")
 
 
 @blueprint.get("/files/<name>/links/<variant>")
@@ -219,10 +224,6 @@ def _build_form_values(variant: Mapping[str, Any]) -> dict[str, str]:
         some = window["to"] > 0
         form |= {"range": "some", "from": str(window["from"]), "to": str(window["to"])} if some else {"range": "all"}
     return form
-
-
-def _count_links(count: int) -> str:
-    return "1 link was" if count == 1 else f"{count} links were"
 
 
 def _links_path(owned: OwnedFile) -> str:
