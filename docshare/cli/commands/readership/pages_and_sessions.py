@@ -136,7 +136,11 @@ def sessions(
 
 def _list_uncounted(ctx: Context, file: str, since: str | None) -> None:
     if since is not None:
-        raise Stop(ExitCode.USAGE, "--uncounted lists the newest sessions and cannot be used with --since")
+        raise Stop(
+            ExitCode.USAGE,
+            "--uncounted and --since cannot be used together",
+            hint="--uncounted lists the newest sessions.",
+        )
     printer = ctx.emitter(_UNCOUNTED)
     client = ctx.client()
     with explain_forbidden():
