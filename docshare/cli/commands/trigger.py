@@ -128,8 +128,8 @@ def trigger(
     ctx = current_context()
     directory = find_local_data_dir(ctx, data)
     if directory is None:
-        hint = "Use docshare webhooks test, sample or replay. For a server on this machine use --data DIR."
-        raise Stop(ExitCode.USAGE, "remote instances have no trigger", hint=hint)
+        hint = "Use --data DIR for its data directory. For other servers: docshare webhooks test, sample or replay."
+        raise Stop(ExitCode.USAGE, "trigger requires a server on this machine", hint=hint)
     if file is None:
         raise Stop(ExitCode.USAGE, "--file is required")
     order = _build_request(ctx, directory, kind, file, variant, _parse_values(ctx, kind, values or (), raw))

@@ -72,7 +72,7 @@ _TOKEN = Spec(plain=("token",), id="token")
 def login(
     with_token: Annotated[bool, typer.Option("--with-token", help="Read an API key from stdin.")] = False,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the URL; paste the URL where the browser ends.")
+        bool, typer.Option("--no-browser", help="Print the login URL, then read the redirect URL from stdin.")
     ] = False,
     device: Annotated[
         bool, typer.Option("--device", help="Print a code; enter it on another device, such as a phone.")
