@@ -242,7 +242,7 @@ def _check_delivery(ctx: Context, row: Row, *, gone: int) -> bool:
     """Return whether every webhook received the event; report those that did not. ``gone`` counts deleted webhooks."""
     if gone:
         webhooks = "1 subscribed webhook was" if gone == 1 else f"{gone} subscribed webhooks were"
-        ctx.note(f"{webhooks} deleted meanwhile; whether the event was received is unknown")
+        ctx.note(f"{webhooks} deleted in the meantime; whether the event was received is unknown")
     if not row["deliveries"] and not gone:
         ctx.err(f"error: not delivered: no webhook subscribes to {row['event']} of this file", "error")
         return False

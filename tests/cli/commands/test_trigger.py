@@ -291,7 +291,7 @@ def test_a_webhook_that_is_deleted_during_the_wait_is_not_a_failure(
     monkeypatch.setattr(RunningServer, "run_command", run_and_delete_webhook)
     done = trigger_shell.trigger("file.downloaded", "--wait", "--json")
     assert (done.code, done.rows[0]["deliveries"]) == (0, [])
-    assert "1 subscribed webhook was deleted meanwhile" in done.err
+    assert "1 subscribed webhook was deleted in the meantime" in done.err
 
 
 def test_file_is_required(shell: Shell, tmp_path: Path) -> None:
