@@ -1079,7 +1079,7 @@ complete -c docshare -n '__docshare_at \'admin account\'' -a delete -d 'Delete a
 complete -c docshare -n '__docshare_at \'admin account\'' -l help -s h -d 'Show help and exit.'
 complete -c docshare -n '__docshare_at \'admin account create\'' -l name -x -d 'Name of the person.'
 complete -c docshare -n '__docshare_at \'admin account create\'' -l tier -x -d 'Plan: free, basic or pro.'
-complete -c docshare -n '__docshare_at \'admin account create\'' -l mail -l no-mail -d 'Mail an invitation, if mail is set up.'
+complete -c docshare -n '__docshare_at \'admin account create\'' -l mail -l no-mail -d 'Email an invitation, if a mail server is set up.'
 complete -c docshare -n '__docshare_at \'admin account create\'' -l data -r -F -d 'Data directory. [env: DOCSHARE_DATA_DIR]'
 complete -c docshare -n '__docshare_at \'admin account create\'' -l dry-run -s n -d 'Print the actions without doing them.'
 complete -c docshare -n '__docshare_at \'admin account create\'' -l help -s h -d 'Show help and exit.'
