@@ -175,7 +175,7 @@ def root(
 ) -> None:
     """Share documents as links and see who read them."""
     if as_json and format_ not in (None, "json", "jsonl"):
-        raise typer.BadParameter(f"--json and --format {format_} exclude each other.")
+        raise typer.BadParameter(f"--json and --format {format_} cannot be used together.")
     context = current_context()
     context.options = GlobalOptions(
         profile=profile,

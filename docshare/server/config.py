@@ -350,7 +350,7 @@ def _require_own_rows(data_dir: Path) -> None:
     if marker is not None:
         raise ConfigError(
             f"database_url: the documents in {data_dir} belong to {marker.address}; set DOCSHARE_DATABASE_URL as for "
-            f"the server, or delete {data_dir / DATABASE_MARKER} if that database is not used any more"
+            f"the server, or delete {data_dir / DATABASE_MARKER} if that database is no longer used"
         )
 
 

@@ -43,9 +43,8 @@ class FairSlots:
     ``is_over_budget`` returns whether an owner has used more than its share. Such owners are served last and rejected
     first, and all of them together hold at most half of the slots.
 
-    ``max_remembered`` owners are remembered with the time of their last turn. An owner that is not remembered is served
-    before all that are. If new owners can arrive without end, choose a low number: then owners that return are soon
-    forgotten, and wait no longer than new ones.
+    ``max_remembered``: number of owners whose last turn is remembered. All other owners are served before these. Where
+    the number of owners is unlimited, choose a low value, so that a returning owner waits no longer than a new one.
     """
 
     def __init__(

@@ -103,7 +103,7 @@ def test_the_recheck_returns_the_plan_of_now(world: World) -> None:
 def test_the_recheck_refuses_a_key_that_was_revoked_meanwhile(world: World) -> None:
     caller = authenticate(world.rt, f"Bearer {world.pia.key}")
     accounts.revoke_key(world.rt, accounts.list_keys(world.rt, world.pia.email)[0]["uuid"])
-    with pytest.raises(Problem, match="revoked meanwhile"):
+    with pytest.raises(Problem, match="revoked in the meantime"):
         recheck_caller(world.rt, caller)
 
 
@@ -120,7 +120,7 @@ def test_the_recheck_refuses_an_app_that_was_revoked_meanwhile_but_not_a_token_t
         ).status_code
         == 200
     )
-    with pytest.raises(Problem, match="revoked meanwhile"):
+    with pytest.raises(Problem, match="revoked in the meantime"):
         recheck_caller(world.rt, caller)
 
 

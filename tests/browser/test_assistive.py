@@ -105,7 +105,7 @@ def test_a_document_is_read_with_the_keyboard_only(desktop_visitor: Visitor, stu
     expect(page.locator(":focus")).to_have_accessible_name("Keyboard")
 
 
-def test_a_screen_reader_hears_the_page_after_a_turn_and_not_while_scrolling(
+def test_a_screen_reader_announces_the_page_after_a_turn_and_not_while_scrolling(
     desktop_visitor: Visitor, study: str
 ) -> None:
     page = desktop_visitor.open(study)

@@ -61,7 +61,7 @@ def test_a_notice_contains_the_unsubscribe_link(
         link = f"{world.rt.config.base_url}{build_notice_path(world, kind)}"
         assert message["List-Unsubscribe"] == f"<{link}>"
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-        assert read_part(message).splitlines()[-1] == f"Turn these mails off: {link}"
+        assert read_part(message).splitlines()[-1] == f"Turn these emails off: {link}"
         assert f'<a href="{link}">' in read_part(message, "html")
 
 
@@ -74,7 +74,7 @@ def test_the_unsubscribe_link_is_not_wrapped_with_a_long_host_name(make: Callabl
         assert mail.send_due(world.rt) == 1
     link = f"{world.rt.config.base_url}{build_notice_path(world, 'views')}"
     assert f"List-Unsubscribe: <{link}>\r\n".encode() in box.raw[0]
-    assert read_part(box.messages[0]).splitlines()[-1] == f"Turn these mails off: {link}"
+    assert read_part(box.messages[0]).splitlines()[-1] == f"Turn these emails off: {link}"
 
 
 def test_an_invitation_has_no_unsubscribe_header(
@@ -117,7 +117,7 @@ def test_opening_the_link_changes_nothing(
 def test_notices_can_be_enabled_again(world: World, uploaded_file: dict[str, Any], mail_server: FakeMailServer) -> None:
     path = build_notice_path(world, "views")
     page = world.http.post(path, data={"notices": "off"})
-    assert "Mails are turned off" in page.text
+    assert "Emails are turned off" in page.text
     browser = sign_in_browser(world, world.pia)
     assert path in browser.get("/account").text
     (value,) = re.findall(r'name="notices" value="(\w+)"', page.text)

@@ -141,7 +141,7 @@ def _read_tokens(ctx: Context, user_file: str | None, design_file: str | None) -
     if user_file is None and design_file is None:
         return {}
     if user_file is None or design_file is None:
-        why = "--design-user-token-file and --design-token-file require each other"
+        why = "--design-user-token-file and --design-token-file must be used together"
         raise Stop(ExitCode.USAGE, why, hint="Use both or neither.")
     require_one_stdin(user_file, design_file)
     return {

@@ -137,7 +137,7 @@ def add(
     if name in ctx.config.profiles and not force:
         raise Stop(ExitCode.CONFLICT, f"profile {name} already exists", hint="Use --force to change it.")
     if with_token and token_command:
-        raise Stop(ExitCode.USAGE, "--with-token and --token-command exclude each other")
+        raise Stop(ExitCode.USAGE, "--with-token and --token-command cannot be used together")
     address = parse_address(url, with_token=False, allow_http=True)
     values = {"url": address.base, **({"token_command": token_command} if token_command else {})}
     if dry_run:

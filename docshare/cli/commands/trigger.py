@@ -129,8 +129,8 @@ def trigger(
     ctx = current_context()
     directory = find_local_data_dir(ctx, data)
     if directory is None:
-        hint = "Use docshare webhooks test, sample or replay. For a server on this machine use --data DIR."
-        raise Stop(ExitCode.USAGE, "remote instances have no trigger", hint=hint)
+        hint = "Use --data DIR for its data directory. For other servers: docshare webhooks test, sample or replay."
+        raise Stop(ExitCode.USAGE, "trigger requires a server on this machine", hint=hint)
     if file is None:
         raise Stop(ExitCode.USAGE, "--file is required")
     order = _build_request(ctx, directory, kind, file, variant, _parse_values(ctx, kind, values or (), raw))
@@ -243,7 +243,7 @@ def _check_delivery(ctx: Context, row: Row, *, gone: int) -> bool:
     """Return whether every webhook received the event; report those that did not. ``gone`` counts deleted webhooks."""
     if gone:
         webhooks = format_plural(gone, "subscribed webhook was", "subscribed webhooks were")
-        ctx.note(f"{webhooks} deleted meanwhile; whether the event was received is unknown")
+        ctx.note(f"{webhooks} deleted in the meantime; whether the event was received is unknown")
     if not row["deliveries"] and not gone:
         ctx.err(f"error: not delivered: no webhook subscribes to {row['event']} of this file", "error")
         return False

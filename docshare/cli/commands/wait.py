@@ -81,7 +81,7 @@ def wait(
     """Wait until someone has read a file, and print the session.
 
     [Pro] Without options, the first session of any reader matches, including one that already exists. The session must
-    be of the newest version of the document; if the document is replaced meanwhile, the command prints a note and waits
+    be of the newest version of the document; if the document is replaced, the command prints a note and waits
     for the new version. --any-version also accepts older versions and needs no permission to show the file. The server
     reports a session once it has ended: 10 seconds after the page was closed, one minute after it was hidden, or five
     minutes after the last activity. Network errors are logged and retried; if the server never responded before the
@@ -95,7 +95,7 @@ def wait(
     """
     ctx = current_context()
     if variant is not None and invite is not None:
-        raise Stop(ExitCode.USAGE, "--variant and --invite exclude each other")
+        raise Stop(ExitCode.USAGE, "--variant and --invite cannot be used together")
     printer = ctx.emitter(build_session_spec({}))
     client = ctx.client()
     name = FileResolver(ctx, client).resolve(file)

@@ -10,7 +10,7 @@ from docshare.cli.local.storage import write_error
 
 
 class SecretFile:
-    """The file at ``path`` (0600 from its first byte), empty until ``keep``."""
+    """The file at ``path`` (0600 from its first byte), empty until ``write``."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path

@@ -275,7 +275,7 @@ def resolve_format(context: "Context") -> str:
     """Return the format in effect: from option, environment, profile, else the default of the stream."""
     options = context.options
     if options.template is not None and options.format is not None:
-        raise Stop(ExitCode.USAGE, "--template and --format (or --json) exclude each other")
+        raise Stop(ExitCode.USAGE, "--template and --format (or --json) cannot be used together")
     if options.format is not None:
         return options.format
     setting = resolve_setting(context, "format")

@@ -156,7 +156,9 @@ class InstanceCheck:
 
     def _check_unreferenced(self, database: DatabaseFile) -> Iterator[Finding]:
         if is_locked(self._data / BACKUP_LOCK):
-            yield Finding("leftovers", True, "a backup is running; files deleted meanwhile are removed after it")
+            yield Finding(
+                "leftovers", True, "a backup is running; files deleted during the backup are removed after it"
+            )
             return
         stray = self.list_unreferenced(database)
         for path in stray:

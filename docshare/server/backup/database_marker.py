@@ -27,7 +27,7 @@ def require_own_database(data_dir: Path, instance: str) -> None:
     if marker is not None and marker.instance not in ("", instance):
         raise ConfigError(
             f"database_url: the documents in {data_dir} belong to {marker.address}, which is another database; correct "
-            f"DOCSHARE_DATABASE_URL, or delete {data_dir / DATABASE_MARKER} if that database is not used any more"
+            f"DOCSHARE_DATABASE_URL, or delete {data_dir / DATABASE_MARKER} if that database is no longer used"
         )
     if marker is None and (data_dir / DATABASE).exists() and not _is_moved(data_dir / DATABASE, instance):
         raise ConfigError(

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from flask import Request, current_app
 from werkzeug.exceptions import ClientDisconnected
 
+from docshare.contract.limits import format_limit
 from docshare.contract.problems import Problem
 from docshare.server.http.multipart import (
     FORM_ERROR_KEY,
@@ -76,8 +77,8 @@ def _parse_form(request: Request, max_file: int | None) -> ReceivedForm:
 
 
 def _read_blocks(request: Request, max_file: int | None) -> Iterator[bytes]:
-    """Yield the body in blocks. Raises FileTooLargeError if it is too large for the file and the form, also if its
-    Content-Length is wrong or it comes in chunks."""
+    """Yield the body in blocks. Raises FileTooLargeError if it is too large for the file and the form, even if its
+    Content-Length is wrong or it is chunked."""
     room = None if max_file is None else max_file + FORM_OVERHEAD
     if room is not None and (request.content_length or 0) > room:
         raise FileTooLargeError
@@ -90,4 +91,4 @@ def _read_blocks(request: Request, max_file: int | None) -> Iterator[bytes]:
 
 
 def _build_size_problem(max_file: int | None) -> Problem:
-    return Problem("payload_too_large", f"The file is larger than {max_file} bytes.")
+    return Problem("payload_too_large", f"The file is larger than {format_limit(max_file or 0)}.")

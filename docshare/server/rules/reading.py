@@ -323,7 +323,7 @@ def parse_visit_request(body: bytes) -> tuple[str, bool]:
     try:
         return _parse_text(data["token"]), _parse_flag(data.get("decline", False))
     except (ValueError, KeyError):
-        raise Problem("bad_request", "Send the token of the page.") from None
+        raise Problem("bad_request", "The page token is missing.") from None
 
 
 def serialize_beacon(beacon: BeaconBody) -> str:

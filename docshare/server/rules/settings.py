@@ -52,8 +52,8 @@ def resolve_settings(
     whether the caller uses a manage token.
 
     Raises ``plan_required`` for the first field above the plan, ``forbidden`` for ``neverExpire`` with a manage
-    token, ``bad_request`` for fields that exclude each other or do not fit the document, ``payload_too_large`` for a
-    page range on a large file. The caller checks whether a slug is free and an asset exists.
+    token, ``bad_request`` for fields that cannot be used together or do not fit the document, ``payload_too_large``
+    for a page range on a large file. The caller checks whether a slug is free and an asset exists.
     """
     _require_plan(sent, plan)
     _require_page_range(sent.get("pageRange"), file)
@@ -106,7 +106,7 @@ def _resolve_expiry(sent: Mapping[str, Any], *, managed: bool, now: int) -> dict
             hint = "Claim the file into an account; its links need not expire."
             raise Problem("forbidden", "A manage token cannot set neverExpire.", hint=hint)
         if "deleteAt" in sent:
-            raise Problem("bad_request", "neverExpire and deleteAt exclude each other.", field="deleteAt")
+            raise Problem("bad_request", "neverExpire and deleteAt cannot be used together.", field="deleteAt")
         return {"deleteAt": None}
     if managed and "deleteAt" in sent:
         return {"deleteAt": min(sent["deleteAt"], now + MANAGE_EXPIRY_MS)}

@@ -1,4 +1,4 @@
-"""Store the bytes of documents, assets and design files as blobs: in a folder here, in a bucket in ``bucket``.
+"""Store the bytes of documents, assets and design files as blobs: in a local folder, or in a bucket (``bucket``).
 
 A blob is durable before its row exists. The row is deleted, and the key remembered in ``tables.removals``, before the
 blob is deleted. While a backup is being made no blob is deleted, so a blob that the database names when a backup begins
@@ -45,7 +45,7 @@ HEAD_BYTES = 1024
 # O_EXCL and O_NOFOLLOW: never write through a file or link that somebody else has put there.
 _CREATE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _BLOCK_BYTES = 1 << 20
-_SPACE_CHECK_BYTES = 16 << 20  # how often a growing part looks how much room is left
+_SPACE_CHECK_BYTES = 16 << 20  # bytes between checks of free space
 _KEY_PATTERN = re.compile(r"[0-9A-Za-z]{16,64}")
 _log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class PartialFile:
             self._require_space()
 
     def _require_space(self) -> None:
-        # Checking free space before the upload is not enough: its length may be unknown, and others write meanwhile.
+        # Checking free space before the upload is not enough: its length may be unknown, and others write too.
         if _available_bytes(os.fstatvfs(self._file.fileno())) < self._floor:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -111,18 +111,18 @@ class PartialFile:
         return StoredBytes(self.path, self.data_key)
 
     def close(self) -> None:
-        """Return once all bytes are on the disk, and close the file; it stays where it is."""
+        """Sync all bytes to disk and close the file, which is not moved."""
         if not self._file.closed:
             self.finish()
             os.fsync(self._file.fileno())
             self._file.close()
 
     def mark_stored(self) -> None:
-        """The file belongs to the store: ``discard`` leaves it alone from now on."""
+        """Mark the file as stored, so that ``discard`` does not remove it."""
         self._discardable = False
 
     def discard(self) -> None:
-        """Close and remove the file, unless it has been kept."""
+        """Close the file, and remove it unless it is marked as stored."""
         self._file.close()
         if self._discardable:
             self._discardable = False
@@ -130,7 +130,7 @@ class PartialFile:
 
 
 class StorageUnreachableError(Exception):
-    """The store of the bytes did not answer, or refused; the message says what it reported. It may pass by itself."""
+    """The blob store did not respond or rejected the request; the message has the reason. Usually temporary."""
 
 
 class BlobPath(Protocol):
@@ -382,7 +382,7 @@ def is_key(name: str) -> bool:
 def _is_old(path: Path, before: int) -> bool:
     try:
         return path.stat().st_mtime * 1000 < before
-    except FileNotFoundError:  # it was deleted meanwhile
+    except FileNotFoundError:  # it has been deleted since
         return False
 
 
@@ -391,7 +391,7 @@ def _available_bytes(room: os.statvfs_result) -> int:
 
 
 def _sync_directory(directory: Path) -> None:
-    """A rename lasts only when the directory that holds the name is on the disk too."""
+    """Sync ``directory`` to disk, without which a rename in it may be lost."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

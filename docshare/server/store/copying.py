@@ -1,6 +1,6 @@
 """Copy all rows of one database to another, on any two engines, and verify that nothing differs.
 
-Rows keep their ids, and sequences continue behind the highest id that was ever used, so that cursors and links of
+Rows keep their ids, and sequences continue after the highest id that was ever used, so that cursors and links of
 clients stay valid.
 """
 
@@ -19,7 +19,7 @@ _REPORT_ROWS = 1000
 
 
 class NotCopyableError(Exception):
-    """The databases do not allow a copy; the message says why."""
+    """The databases do not allow a copy; the message has the reason."""
 
 
 def count_rows(store: Store) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Going back to a share page that the browser kept as it was left, or in its cache."""
+"""Going back to a share page that the browser has in its back/forward cache (bfcache) or in its HTTP cache."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ READ_TOKEN = "JSON.parse(document.querySelector('#facts').textContent).token"
 
 @pytest.fixture
 def keeping_visitor(browser: Browser) -> Iterator[Visitor]:
-    """Yield a reader whose browser keeps pages; those that Playwright starts do not unless asked."""
+    """Yield a reader whose browser has the bfcache enabled, which Playwright disables by default."""
     chromium = browser.browser_type.launch(
         executable_path=CHROMIUM, args=SWITCHES, ignore_default_args=["--disable-back-forward-cache"]
     )

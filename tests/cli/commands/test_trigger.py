@@ -215,7 +215,7 @@ def test_wait_without_a_subscribed_webhook_exits_with_13(trigger_shell: TriggerS
 def test_a_remote_server_has_no_trigger(shell: Shell, api: FakeApi) -> None:
     done = shell("trigger", "file.viewed", "--file", "aB3dE5fG7h01", env={"DOCSHARE_URL": "https://docs.example"})
     assert (done.code, done.out) == (2, "")
-    assert "remote instances have no trigger" in done.err
+    assert "trigger requires a server on this machine" in done.err
     assert "webhooks test, sample or replay" in done.err
     assert api.requests == []
 
@@ -291,7 +291,7 @@ def test_a_webhook_that_is_deleted_during_the_wait_is_not_a_failure(
     monkeypatch.setattr(RunningServer, "run_command", run_and_delete_webhook)
     done = trigger_shell.trigger("file.downloaded", "--wait", "--json")
     assert (done.code, done.rows[0]["deliveries"]) == (0, [])
-    assert "1 subscribed webhook was deleted meanwhile" in done.err
+    assert "1 subscribed webhook was deleted in the meantime" in done.err
 
 
 def test_file_is_required(shell: Shell, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ EXPECTED = {
         "--annotations",
     ),
     "How it looks": ("Link name q3, sender not shown", "--slug q3 --hide-sender"),
-    "Notifications": ("Mail about each view, mail about notes", "--notify --notify-comments"),
+    "Notifications": ("Email about each view, email about notes", "--notify --notify-comments"),
 }
 EXPECTED_DEFAULTS = {
     "Who may read it": ("Everyone with the link", "--no-require-email --gate none gateDomains=null"),
@@ -55,7 +55,7 @@ EXPECTED_DEFAULTS = {
         "--no-comments-public --no-marks --no-annotations",
     ),
     "How it looks": ("Random link", "slug=null --show-sender"),
-    "Notifications": ("No mails", "--no-notify --no-notify-comments"),
+    "Notifications": ("No emails", "--no-notify --no-notify-comments"),
 }
 
 

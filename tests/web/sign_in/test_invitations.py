@@ -227,7 +227,7 @@ def test_mails_to_an_owner_without_an_address_wait_until_it_is_set(make: Callabl
         browser = world.app.test_client()
         url = sign_in.create_link(world.rt, "owner@localhost")
         browser.post(url.removeprefix(world.rt.config.base_url))
-        assert "No mail can reach you at owner@localhost" in browser.get("/files").text
+        assert "No email can reach you at owner@localhost" in browser.get("/files").text
         with world.rt.db.write():
             mail.enqueue(world.rt, "owner@localhost", "Hello", "text")
         assert mail.send_due(world.rt) == 0
@@ -236,7 +236,7 @@ def test_mails_to_an_owner_without_an_address_wait_until_it_is_set(make: Callabl
         assert mail.send_due(world.rt) == 1
         (sent,) = mail.list_outbox(world.rt)
         assert (sent["to"], sent["state"]) == ("real@example.com", "sent")
-        assert "No mail can reach you" not in browser.get("/files").text
+        assert "No email can reach you" not in browser.get("/files").text
 
 
 def test_a_configured_address_replaces_only_a_placeholder(world: World) -> None:

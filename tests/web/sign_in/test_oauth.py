@@ -339,7 +339,7 @@ def test_an_upload_is_rejected_if_its_grant_was_revoked_meanwhile(app: OAuthApp)
     caller = callers.authenticate(app.world.rt, f"Bearer {token}")
     assert callers.recheck_caller(app.world.rt, caller).plan == caller.plan
     revoke_token(app, token)
-    with pytest.raises(Problem, match="revoked meanwhile"):
+    with pytest.raises(Problem, match="revoked in the meantime"):
         callers.recheck_caller(app.world.rt, caller)
 
 

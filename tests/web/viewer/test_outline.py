@@ -1,4 +1,4 @@
-"""The table of contents of a share page: what readers get of it, and what they do not."""
+"""The table of contents of a share page: which entries readers get."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A page image that is in the cache is sent with few system calls: under load, its thread waits after each."""
+"""A cached page image is sent with few system calls, because a thread under load waits after each of them."""
 
 import io
 import os

@@ -221,7 +221,7 @@ def test_view_notifications_are_sent_once_per_hour_and_file(world: World) -> Non
     FakeReader(world, made["shortId"], address="198.51.100.4").read_page(6)
     newest = mail.list_outbox(world.rt)[0]
     message = str(mail.show(world.rt, str(newest["uuid"]))["message"])
-    assert "3 readers since the last mail about it." in message
+    assert "3 readers since the last email about it." in message
     assert f"http://127.0.0.1:8787/readership/{made['uuid']}" in message
     assert newest["to"] == "pia@example.com"
 

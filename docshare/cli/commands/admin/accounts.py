@@ -80,7 +80,9 @@ def account_create(
     email: Email,
     name: Annotated[str | None, typer.Option(help="Name of the person.")] = None,
     tier: Annotated[str, typer.Option(help="Plan: free, basic or pro.")] = "pro",
-    mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Mail an invitation, if mail is set up.")] = True,
+    mail: Annotated[
+        bool, typer.Option("--mail/--no-mail", help="Email an invitation, if a mail server is set up.")
+    ] = True,
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
@@ -139,7 +141,7 @@ def account_set_email(
 ) -> ExitCode:
     """Change the email address of an account.
 
-    Mails to the old address that were not sent yet go to the new one.
+    Emails to the old address that were not sent yet go to the new one.
 
     Examples:
 
@@ -169,8 +171,8 @@ def account_rename(
 def account_disable(context: typer.Context, email: Email, data: Data = None, dry_run: DryRun = False) -> ExitCode:
     """Disable an account, effective immediately.
 
-    Nobody can sign in to it, its API keys and apps are rejected, and it gets no mails. Its links stay open for readers.
-    docshare admin account enable reverses this.
+    Nobody can sign in to it, its API keys and apps are rejected, and it gets no emails. Its links stay open for
+    readers. docshare admin account enable reverses this.
 
     Examples:
 

@@ -72,9 +72,9 @@ def backup(
 ) -> ExitCode:
     """Back up the whole instance while it runs.
 
-    The backup is a snapshot of the database, the documents, the keys and the settings; reading and uploading continue
-    meanwhile. An archive is a tar file. A directory stores each document once under its SHA-256, so the next backup to
-    it copies only new documents and removes deleted ones. OUT appears only when the backup is complete. Files deleted
+    The backup is a snapshot of the database, the documents, the keys and the settings; reading and uploading continue.
+    An archive is a tar file. A directory stores each document once under its SHA-256, so the next backup to it copies
+    only new documents and removes deleted ones. OUT appears only when the backup is complete. Files deleted
     during the backup are included, and are removed after it.
 
     A backup contains all secrets, including webhook secrets, so protect it like the data directory. Documents that are

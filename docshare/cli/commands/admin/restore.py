@@ -79,7 +79,7 @@ def restore(
     if not verify_only and load_config_of(directory).database_url is not None:
         raise Stop(
             ExitCode.USAGE,
-            "a backup is restored into a folder, and database_url is set, in the environment or in config.toml",
+            "cannot restore into a folder while database_url is set (environment or config.toml)",
             hint="Restore without it, then: docshare admin move --to-database URL",
         )
     with translate_backup_errors(directory), _open_source(ctx, source) as found:

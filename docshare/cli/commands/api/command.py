@@ -151,7 +151,7 @@ def _require_feed(request: "ApiRequest") -> None:
         raise Stop(ExitCode.USAGE, "--paginate works only with /events, /gate-responses and /activity")
     since = str(request.params.get("since", 0))
     if "limit" in request.params or not (since.isascii() and since.isdigit()):
-        raise Stop(ExitCode.USAGE, "--paginate excludes limit, and since must be an id")
+        raise Stop(ExitCode.USAGE, "--paginate and limit cannot be used together, and since must be an id")
 
 
 def _print_feed(ctx: Context, client: "Client", request: "ApiRequest") -> None:

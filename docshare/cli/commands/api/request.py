@@ -129,7 +129,7 @@ def parse_request(context: "Context", given: RequestArguments, *, stranger: bool
         _put_param(request, key, value)
     request.headers = dict(_parse_headers(context, given.headers))
     if given.source is not None and given.form:
-        raise Stop(ExitCode.USAGE, "--input and --form exclude each other")
+        raise Stop(ExitCode.USAGE, "--input and --form cannot be used together")
     if given.source is not None:
         request.raw = read_bytes(context, given.source, "--input")
     for word in given.form:

@@ -137,7 +137,7 @@ class _Parser:
                 parse_time(self._ctx, end.text, "deleteAt")  # rejects a year beyond 9999
                 lifetime = int(parse_duration(end.text) * 1000)
             if "neverExpire" in entries:
-                self._mistakes.add(end.line, "deleteAt and neverExpire exclude each other")
+                self._mistakes.add(end.line, "deleteAt and neverExpire cannot be used together")
         for key, value in entries.items():
             self._parse_setting(changes, canonicalize(key), value)
         if changes.fields.get("gateFields") and changes.fields.get("requireEmail") is False:

@@ -74,7 +74,7 @@ def add(
     """
     ctx = current_context()
     if apply and kind not in _SETTINGS_BY_KIND:
-        raise Stop(ExitCode.USAGE, f"--apply does not work with {kind}: no setting refers to one")
+        raise Stop(ExitCode.USAGE, f"--apply and --kind {kind} cannot be used together: no setting refers to one")
     _check_asset(path, kind)
     printer = ctx.emitter(_ASSET_SPEC)
     client = ctx.client()

@@ -72,7 +72,7 @@ _TOKEN = Spec(plain=("token",), id="token")
 def login(
     with_token: Annotated[bool, typer.Option("--with-token", help="Read an API key from stdin.")] = False,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the URL; paste the URL where the browser ends.")
+        bool, typer.Option("--no-browser", help="Print the login URL, then read the redirect URL from stdin.")
     ] = False,
     device: Annotated[
         bool, typer.Option("--device", help="Print a code; enter it on another device, such as a phone.")
@@ -106,7 +106,9 @@ def login(
     wanted = parse_scopes(scope or list(SCOPES))
     kept = {"url": url, **({"client_id": client_id} if client_id else {})}
     if device and (with_token or no_browser or callback_port):
-        raise Stop(ExitCode.USAGE, "--device excludes --with-token, --no-browser and --callback-port")
+        raise Stop(
+            ExitCode.USAGE, "--device cannot be used together with --with-token, --no-browser or --callback-port"
+        )
     if dry_run:
         grant = {"client_id": _client_id(ctx, name, client_id), "scope": wanted}
         begun = ("POST", "/oauth/device_authorization") if device else ("GET", "/oauth/authorize")

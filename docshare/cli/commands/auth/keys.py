@@ -65,9 +65,7 @@ def create(
     scope: Annotated[list[str], typer.Option(metavar="A,B", help="Scopes of the key, such as files:read,files:write.")],
     name: Annotated[str, typer.Option(help="Purpose of the key.")] = "key",
     file: Annotated[str | None, typer.Option(metavar="FILE", help="Limit the key to this file.")] = None,
-    expires: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Reject the key from then on: 90d, 2030-01-31.")
-    ] = None,
+    expires: Annotated[str | None, typer.Option(metavar="TIME", help="Expiry of the key: 90d, 2030-01-31.")] = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
     """Create an API key with limited access.

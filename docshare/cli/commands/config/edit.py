@@ -82,7 +82,7 @@ def _replace_config(context: Context, text: str, before: str) -> None:
         if read_text(path) != before:
             draft = context.config_dir / f"{FILE_NAME}.edited"
             replace_file(draft, text, private=True)
-            raise Stop(ExitCode.CONFLICT, f"{path} was changed meanwhile", hint=f"Your text is in {draft}")
+            raise Stop(ExitCode.CONFLICT, f"{path} was changed by another process", hint=f"Your text is in {draft}")
         replace_file(path, text)
 
 

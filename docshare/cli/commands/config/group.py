@@ -146,7 +146,7 @@ def unset(key: Key, dry_run: DryRunWrite = False) -> ExitCode:
     config.remove_value(ctx.config_dir, name, known)
     if name is None:
         cache.remember_default(ctx, "")
-        ctx.note("no profile is the default anymore")
+        ctx.note("no profile is the default now")
     else:
         ctx.note(f"{known} of profile {name} is no longer set")
         _update_completion(ctx, known)

@@ -55,7 +55,7 @@ def choose_streams(types: Sequence[str] | None, kinds: Sequence[str] | None = No
         return StreamSelection((ACTIVITY_FEED,), kinds=_parse_kinds(kinds))
     if ACTIVITY_FEED in words:
         raise Stop(
-            ExitCode.USAGE, "--type activity cannot be combined with other types", hint="It includes their events."
+            ExitCode.USAGE, "--type activity and other types cannot be used together", hint="It includes their events."
         )
     if words == [ALL]:
         return StreamSelection(tuple(STREAMS), is_all=True)

@@ -40,7 +40,7 @@ _MAX_EXEC_BACKOFF = 30.0  # seconds
 def follow(choice: StreamSelection, given: TailOptions, *, require_all: bool = False) -> ExitCode:
     """Follow the streams of ``choice`` and return the exit code.
 
-    Raise Stop (2) for options that exclude each other, and as ``Follower.run`` and ``filter_allowed_streams``
+    Raise Stop (2) for options that cannot be used together, and as ``Follower.run`` and ``filter_allowed_streams``
     raise.
     """
     ctx = current_context()
@@ -189,7 +189,7 @@ def _parse_command(text: str | None) -> list[str]:
 
 def _choose_cursor_file(ctx: Context, given: TailOptions) -> CursorFile | None:
     if sum((given.cursor is not None, given.cursor_file is not None, given.no_cursor)) > 1:
-        raise Stop(ExitCode.USAGE, "--cursor, --cursor-file and --no-cursor exclude each other")
+        raise Stop(ExitCode.USAGE, "--cursor, --cursor-file and --no-cursor cannot be used together")
     if given.cursor is not None:
         return cursor_files.open_cursor_file(ctx, given.cursor)
     if given.cursor_file is not None:

@@ -22,12 +22,12 @@ _READ_TIMEOUT_S = 20.0
 def show_website(ctx: Context, out: Path | None, port: int | None, *, alone: bool) -> None:
     """Write the website to ``out``, or serve it on ``port``; ``alone``: neither a topic nor a file is named.
 
-    Raise Stop (2) for options that exclude each other.
+    Raise Stop (2) for options that cannot be used together.
     """
     if not alone:
         raise Stop(ExitCode.USAGE, "--web shows the whole manual", hint="Omit the topic and --file.")
     if out is not None and port is not None:
-        raise Stop(ExitCode.USAGE, "--out and --port exclude each other", hint="Omit --port to write files.")
+        raise Stop(ExitCode.USAGE, "--out and --port cannot be used together", hint="Omit --port to write files.")
     if out is not None:
         write_website(ctx, out)
     else:

@@ -99,7 +99,7 @@ def lint(
     ctx = current_context()
     wanted = choose_checks(only or [], ignore or [])
     if plan is not None and account:
-        raise Stop(ExitCode.USAGE, "--plan and --account exclude each other")
+        raise Stop(ExitCode.USAGE, "--plan and --account cannot be used together")
     if (output is not None or force or dry_run or not title) and not strip:
         raise Stop(ExitCode.USAGE, "-o, --force, --no-title and -n require --strip")
     if STDIN in paths:

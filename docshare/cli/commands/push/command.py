@@ -84,7 +84,11 @@ def push(
     if slug is None and manifest is None:
         raise Stop(ExitCode.USAGE, "--slug or --manifest is required", hint="Use --slug NAME or --manifest F.jsonl.")
     if path == STDIN and manifest is not None:
-        raise Stop(ExitCode.USAGE, "--manifest cannot be used with stdin", hint="A manifest identifies files by path.")
+        raise Stop(
+            ExitCode.USAGE,
+            "--manifest and stdin cannot be used together",
+            hint="A manifest identifies files by path.",
+        )
     if (fail_on or ignore) and not lint:
         raise Stop(ExitCode.USAGE, "--fail-on and --ignore require --lint")
     printer = ctx.emitter(_PUSH_SPEC)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 SinceOption = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Only sessions since the day of 7d ago, or of a date.")
+    str | None, typer.Option(metavar="TIME", help="Only sessions since this day: 7d ago, or a date.")
 ]
 UntilOption = Annotated[
     str | None, typer.Option(metavar="TIME", help="Only sessions up to the day of a date; needs --since.")

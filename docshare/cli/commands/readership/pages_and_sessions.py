@@ -88,7 +88,7 @@ def _build_pages_spec(ctx: Context, rows: Sequence[Row]) -> Spec:
 def sessions(
     file: FileArgument,
     since: Annotated[
-        str | None, typer.Option(metavar="ID|TIME", help="Only after this id, or started since 7d ago or a date.")
+        str | None, typer.Option(metavar="ID|TIME", help="Only sessions after this id or since 7d ago or a date.")
     ] = None,
     uncounted: Annotated[
         bool, typer.Option("--uncounted", help="List uncounted sessions and the reasons instead.")
@@ -136,7 +136,11 @@ def sessions(
 
 def _list_uncounted(ctx: Context, file: str, since: str | None) -> None:
     if since is not None:
-        raise Stop(ExitCode.USAGE, "--uncounted lists the newest sessions and cannot be used with --since")
+        raise Stop(
+            ExitCode.USAGE,
+            "--uncounted and --since cannot be used together",
+            hint="--uncounted lists the newest sessions.",
+        )
     printer = ctx.emitter(_UNCOUNTED)
     client = ctx.client()
     with explain_forbidden():

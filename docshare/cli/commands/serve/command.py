@@ -106,7 +106,7 @@ def serve(
     if exec_command is not None and not exec_command.strip():
         raise Stop(ExitCode.USAGE, "--exec requires a command", hint="Example: --ephemeral --exec pytest -q")
     if ephemeral and data is not None:
-        raise Stop(ExitCode.USAGE, "--ephemeral and --data exclude each other", hint="Omit --data.")
+        raise Stop(ExitCode.USAGE, "--ephemeral and --data cannot be used together", hint="Omit --data.")
     plan = ServeOptions(
         files=run.check_files(files or [], demo),
         host=listen.choose_host(host, ctx.env),

@@ -81,7 +81,7 @@ def _run_server(ctx: Context, plan: ServeOptions, server: "ServingInstance", sto
     listen.warn_if_exposed(ctx, plan.host, rt.config.base_url)
     if rt.mailer.is_configured and is_placeholder(first.account.email):
         ctx.warn(
-            f"mails to {first.account.email} wait until your address is set: "
+            f"emails to {first.account.email} wait until your address is set: "
             f"docshare admin account set-email {first.account.email} YOU@EXAMPLE.COM"
         )
     if plan.dev:

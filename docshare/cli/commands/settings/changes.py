@@ -61,7 +61,7 @@ class SettingChanges:
             raise Stop(ExitCode.USAGE, f"{key} is given more than once")
         self._set_keys.add(key)
         if {"deleteAt", "neverExpire"} <= self._set_keys:
-            raise Stop(ExitCode.USAGE, "deleteAt and neverExpire exclude each other")
+            raise Stop(ExitCode.USAGE, "deleteAt and neverExpire cannot be used together")
         if key in ("deleteAt", "neverExpire"):
             self.fields.pop("deleteAt", None)
             self.fields.pop("neverExpire", None)
@@ -133,7 +133,7 @@ class SettingChanges:
 
     def _validate(self, body: Mapping[str, Any]) -> None:
         if body.get("neverExpire") and "deleteAt" in body:
-            raise Stop(ExitCode.USAGE, "deleteAt and neverExpire exclude each other")
+            raise Stop(ExitCode.USAGE, "deleteAt and neverExpire cannot be used together")
         try:
             viewer.normalize(body.get(VIEWER, {}))
         except Problem as problem:

@@ -161,7 +161,7 @@ def _parse_text(context: "Context", row: SettingRow, text: str) -> Any:
 
 def _read_password(context: "Context", file: str | None, *, prompt: bool) -> str | None:
     if file is not None and prompt:
-        raise Stop(ExitCode.USAGE, "--password-file and --password-prompt exclude each other")
+        raise Stop(ExitCode.USAGE, "--password-file and --password-prompt cannot be used together")
     if prompt:
         secret = _prompt_password(context)
     elif file is not None:

@@ -50,7 +50,7 @@ class WriteOptions(NamedTuple):
 
 
 class SettingsWriter:
-    """Writes ``changes`` to files. ``strayed``: number of files whose stored values differ from the sent ones."""
+    """Writes ``changes`` to files. ``mismatches``: number of files whose stored values differ from the sent ones."""
 
     def __init__(self, context: "Context", client: "Client", changes: SettingChanges, way: WriteOptions) -> None:
         if not changes:

@@ -38,7 +38,7 @@ class UploadOptions(UploadSettings):
         bool, typer.Option("--skip-existing", help="Skip files whose name and size the account already has.")
     ] = False
     jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, metavar="N", help="Number of parallel uploads.")] = 1
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Start no more uploads after a failure.")] = False
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop after the first failure.")] = False
     check: Annotated[bool, typer.Option("--check/--no-check", help="Validate files before uploading.")] = True
     lint: Annotated[bool, typer.Option("--lint", help="Check PDFs first; upload nothing on a warning.")] = False
     fail_on: Annotated[

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def run_upload(
     ctx: Context, paths: Sequence[str], given: UploadOptions, present: "Callable[..., None] | None" = None
 ) -> ExitCode:
-    """Upload ``paths`` and return the exit code. Raise Stop (2) for options that exclude each other.
+    """Upload ``paths`` and return the exit code. Raise Stop (2) for options that cannot be used together.
 
     ``present`` draws, copies and opens the links as ``given``; None if no option asks for it.
     """
@@ -54,7 +54,7 @@ def run_upload(
     if (given.fail_on or given.ignore) and not given.lint:
         raise Stop(ExitCode.USAGE, "--fail-on and --ignore require --lint")
     if given.lint and not given.check:
-        raise Stop(ExitCode.USAGE, "--lint and --no-check exclude each other")
+        raise Stop(ExitCode.USAGE, "--lint and --no-check cannot be used together")
     if (given.qr or given.open_ or given.variants_csv) and not single:
         raise Stop(ExitCode.USAGE, "--qr, --open and --variants-csv require exactly one path")
     printer = ctx.emitter(build_upload_spec(ctx, PRINT_FIELDS[given.print_field]))
@@ -134,7 +134,7 @@ def _collect_items(
 ) -> list[Item]:
     if STDIN in given:
         if len(given) > 1:
-            raise Stop(ExitCode.USAGE, "'-' (stdin) cannot be mixed with other paths")
+            raise Stop(ExitCode.USAGE, "'-' (stdin) and other paths cannot be used together")
         if name is None:
             raise Stop(ExitCode.USAGE, "reading from stdin requires --name")
         return [spool_stdin(ctx, name, held)]

@@ -81,7 +81,7 @@ def create(
     labels = label or []
     _check_exclusive({"--label": label, "--count": count, "--from-csv": from_csv})
     if (count is None) != (label_template is None):
-        raise Stop(ExitCode.USAGE, "--count and --label-template require each other")
+        raise Stop(ExitCode.USAGE, "--count and --label-template must be used together")
     overrides = build_overrides(download, pages, choice=reader_choice)
     if count is None and from_csv is None and len(labels) < 2:
         _check_unused({"--out": out, "--qr": qr, "--skip-duplicates": skip_duplicates, "--partial": partial})
@@ -107,7 +107,7 @@ def create(
 def _check_exclusive(ways: Mapping[str, object]) -> None:
     given = [name for name, value in ways.items() if value is not None]
     if len(given) > 1:
-        raise Stop(ExitCode.USAGE, f"{' and '.join(given)} exclude each other")
+        raise Stop(ExitCode.USAGE, f"{' and '.join(given)} cannot be used together")
 
 
 def _check_unused(options: Mapping[str, object]) -> None:

@@ -202,13 +202,13 @@ def update(
     if overrides is None:
         given = build_overrides(download, pages, choice=reader_choice) or None
     elif not (download is None and pages is None and reader_choice is None):
-        raise Stop(ExitCode.USAGE, "--overrides excludes --download, --pages and --reader-choice")
+        raise Stop(ExitCode.USAGE, "--overrides cannot be used together with --download, --pages or --reader-choice")
     else:
         from docshare.cli.commands.variants.override_json import parse_overrides
 
         given = parse_overrides(overrides)
     if clear_overrides and (given is not None or replace_overrides):
-        raise Stop(ExitCode.USAGE, "--clear-overrides cannot be combined with overrides or --replace-overrides")
+        raise Stop(ExitCode.USAGE, "--clear-overrides cannot be used together with overrides or --replace-overrides")
     if not changes and given is None and not (clear_overrides or replace_overrides):
         raise Stop(ExitCode.USAGE, "no changes given", hint="See: docshare variants update -h")
     client = ctx.client()
@@ -222,7 +222,7 @@ def update(
 
 def _read_label(label: str | None, *, clear: bool) -> dict[str, Any]:
     if clear and label is not None:
-        raise Stop(ExitCode.USAGE, "--label and --clear-label exclude each other")
+        raise Stop(ExitCode.USAGE, "--label and --clear-label cannot be used together")
     if label is not None and not label.strip():  # usually an unset variable of a script
         raise Stop(ExitCode.USAGE, "--label is empty", hint="To remove the label, use --clear-label.")
     return {"label": ""} if clear else {} if label is None else {"label": label}

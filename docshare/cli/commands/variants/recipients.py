@@ -199,7 +199,7 @@ def _parse_overrides(values: Mapping[str, str]) -> Overrides:
         raise Stop(ExitCode.USAGE, f"allowDownload must be true or false, not {value!r}")
     first, last = values.get("from", ""), values.get("to", "")
     if bool(first) != bool(last):
-        raise Stop(ExitCode.USAGE, "from and to require each other")
+        raise Stop(ExitCode.USAGE, "from and to must be used together")
     pages = values.get("pages") or (f"{first}-{last}" if first else None)
     return build_overrides(value in _YES if value else None, "all" if pages == "0-0" else pages, "pages")
 

@@ -119,7 +119,7 @@ def parse_kinds(given: Sequence[str] | None, *, everything: bool) -> list[str]:
     """Return the kinds of ``--events`` or ``--all``. Raise Stop (2) for neither, both, or an unknown kind."""
     known = f"The kinds are {', '.join(KINDS)}."
     if everything and given:
-        raise Stop(ExitCode.USAGE, "--events and --all exclude each other")
+        raise Stop(ExitCode.USAGE, "--events and --all cannot be used together")
     if everything:
         return list(KINDS)
     words = list(dict.fromkeys(filter(None, split_words(given))))

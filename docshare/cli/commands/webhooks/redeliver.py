@@ -93,7 +93,7 @@ def redeliver(
 def _check_options(ids: list[str], *, failed: bool, since: str | None) -> None:
     if bool(ids) == failed:
         hint = "See: docshare webhooks deliveries WEBHOOK"
-        raise Stop(ExitCode.USAGE, "give either delivery ids or --failed", hint=hint)
+        raise Stop(ExitCode.USAGE, "delivery ids or --failed are required", hint=hint)
     if since is not None and not failed:
         raise Stop(ExitCode.USAGE, "--since requires --failed")
 

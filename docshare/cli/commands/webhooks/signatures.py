@@ -122,7 +122,7 @@ def verify_body(
     now, window = _parse_time(ctx, at, "--at"), int(parse_duration(tolerance) * 1000)
     if request is not None:
         if body is not None or signature is not None:
-            raise Stop(ExitCode.USAGE, "--request excludes BODY and --signature")
+            raise Stop(ExitCode.USAGE, "--request cannot be used together with BODY or --signature")
         from docshare.cli.commands.webhooks.raw_request import examine_request
 
         found = examine_request(ctx, secret, request, validate_header_name(header_name), (now, window))

@@ -118,7 +118,7 @@ def recheck_caller(rt: Runtime, caller: Caller) -> Caller:
     else:
         return caller
     if account is None:
-        raise invalid_credential("The credential was revoked meanwhile.")
+        raise invalid_credential("The credential was revoked in the meantime.")
     return replace(caller, plan=Plan(account.plan))
 
 

@@ -74,7 +74,7 @@ def request_reset(rt: Runtime, email: str, address: str) -> None:
     ``not_found`` if no mail server is configured, ``rate_limited`` for the network ``address``.
     """
     if not rt.mailer.is_configured:
-        raise Problem("not_found", "This server cannot send mail.", hint="Ask its operator for a sign-in link.")
+        raise Problem("not_found", "This server cannot send email.", hint="Ask its operator for a sign-in link.")
     started = time.monotonic()
     _require_allowance(rt, RESETS_PER_NETWORK, address_key(address), "There were too many requests.")
     email = email.strip()
@@ -87,7 +87,7 @@ def request_reset(rt: Runtime, email: str, address: str) -> None:
             body = (
                 f"Hello {account.name},\n\nsomebody asked to choose a new password for your account at "
                 f"{rt.config.base_url}:\n\n    {link}\n\n"
-                "The link works once, for one hour. If it was not you, ignore this mail: nothing was changed.\n"
+                "The link works once, for one hour. If it was not you, ignore this email: nothing was changed.\n"
             )
             mail.enqueue(rt, account.email, "Choose a new password", body)
     time.sleep(max(0.0, _RESET_S - (time.monotonic() - started)))
@@ -133,7 +133,7 @@ def change_email(rt: Runtime, caller: Caller, email: str) -> bool:
         body = (
             f"Hello {caller.name},\n\nconfirm that {email} is the new address of your account at "
             f"{rt.config.base_url}:\n\n    {link}\n\n"
-            "The link works once, for one day. If you did not ask for it, ignore this mail.\n"
+            "The link works once, for one day. If you did not ask for it, ignore this email.\n"
         )
         mail.enqueue(rt, email, "Confirm your new address", body)
     return False

@@ -116,4 +116,4 @@ def _describe_event(rt: Runtime, kind: str, link: Link, before: tuple[int, int])
 
 
 def _changed_meanwhile() -> Problem:
-    return Problem("conflict", "The event did not happen: the file was changed meanwhile.")
+    return Problem("conflict", "The event did not happen: the file was changed in the meantime.")

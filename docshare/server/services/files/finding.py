@@ -53,7 +53,7 @@ class FoundWords:
 
 
 def find_words(rt: Runtime, link: Link, shown: PageWindow, typed: str, start: int, address: str) -> FoundWords:
-    """Find what a reader at ``address`` ``typed`` in the pages of ``shown``, from the reader's page ``start`` on.
+    """Search the pages of ``shown`` for ``typed``, from the reader's page ``start`` on; the reader is at ``address``.
 
     The text of each block of pages is cached with the page images, so that only the first search reads the document;
     a search for nothing prepares it. Raises ``bad_request`` for more than 200 characters, ``unavailable`` if the engine

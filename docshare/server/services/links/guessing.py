@@ -83,8 +83,8 @@ def verify_password(
     count for the keys ``here`` and ``whole`` of ``lock``.
 
     After too many wrong passwords it raises ``rate_limited`` without checking this one, and ``unavailable`` while too
-    many are being checked. Hashing is slow, so it must not run inside a transaction; a request that waits for its turn
-    without a thread runs again from its beginning.
+    many are being checked. Hashing is slow, so do not call this inside a transaction. A request that has to wait
+    may give up its thread; it is then run again from the beginning.
     """
     _require_no_delay(rt, lock, here, whole)
     turns = rt.password_turns

@@ -134,9 +134,9 @@ def _check_owner(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding: 
         return skipped_finding("this instance has no accounts")
     if not is_placeholder(owner.email):
         return passed_finding(f"the owner is {owner.email}")
-    detail = f"the owner has the address {owner.email}, which no mail reaches"
+    detail = f"the owner has the address {owner.email}, which no email reaches"
     fix = f"Set yours: docshare admin account set-email {owner.email} YOU@EXAMPLE.COM"
-    return warning_finding(detail, fix) if rt.mailer.is_configured else skipped_finding(f"{detail}; no mail is sent")
+    return warning_finding(detail, fix) if rt.mailer.is_configured else skipped_finding(f"{detail}; no email is sent")
 
 
 def _check_outbox(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
@@ -145,9 +145,9 @@ def _check_outbox(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:
         late = mail_rows.count_late(database, now - _LATE_MS)
         failed = mail_rows.count_failed(database, now - DAY)
     if late or failed:
-        detail = f"mails late: {late}, failed in 24 hours: {failed}"
+        detail = f"emails late: {late}, failed in 24 hours: {failed}"
         return warning_finding(detail, "See why: docshare admin outbox list")
-    return passed_finding("mails are on time")
+    return passed_finding("emails are on time")
 
 
 _SQLITE_CHECKS = (DiagnosisCheck("database", _check_database), DiagnosisCheck("wal", _check_wal))

@@ -32,7 +32,7 @@ def check_mail_server(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFi
     """Log in to the mail server; with ``mail`` in ``arguments`` send a test mail."""
     recipient = arguments.get("mail")
     if not rt.mailer.is_configured:
-        reason = "a mail server is not configured; mails stay in the outbox"
+        reason = "a mail server is not configured; emails stay in the outbox"
         return error_finding(reason, "Set DOCSHARE_SMTP_URL.") if recipient else skipped_finding(reason)
     try:
         if recipient:
@@ -42,7 +42,7 @@ def check_mail_server(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFi
     except MailNotDelivered as error:
         return error_finding(str(error), "Correct DOCSHARE_SMTP_URL (host, port, user, password, smtp or smtps).")
     if recipient:
-        return passed_finding(f"the mail server accepted a mail to {recipient}")
+        return passed_finding(f"the mail server accepted an email to {recipient}")
     return passed_finding("the mail server accepts connections from this server")
 
 

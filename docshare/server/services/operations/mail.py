@@ -124,8 +124,8 @@ def send_due(rt: Runtime, find_image: ImageFinder | None = None) -> int:
 
 def send_test(rt: Runtime, recipient: str) -> None:
     """Send a short mail now, without the outbox. Raises MailNotDelivered."""
-    body = f"This is a test mail of the docshare server at {rt.config.base_url}\n"
-    row = MailRow(0, rt.random_uuid(), recipient, "Test mail of docshare", body, rt.clock(), 0, *[None] * 7)
+    body = f"This is a test email from the docshare server at {rt.config.base_url}\n"
+    row = MailRow(0, rt.random_uuid(), recipient, "Test email from docshare", body, rt.clock(), 0, *[None] * 7)
     rt.mailer.send(_compose(rt, row))
 
 
@@ -204,7 +204,7 @@ def _build_message(rt: Runtime, row: MailRow, find_image: ImageFinder | None = N
         off = unsubscribe.build_link(rt, row.account_id, row.notice)
         message["List-Unsubscribe"] = f"<{off}>"
         message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-        body = f"{body.rstrip()}\n\nTurn these mails off: {off}\n"
+        body = f"{body.rstrip()}\n\nTurn these emails off: {off}\n"
     message.set_content(body)
     image = None if find_image is None else find_image(rt, row)
     html = rules.render_html(row.subject, body, rt.config.base_url, "" if image is None else _IMAGE_ID)

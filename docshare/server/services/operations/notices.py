@@ -27,10 +27,10 @@ def notify_view(rt: Runtime, file_id: int, session_id: int, now: int) -> None:
     if since is not None and now - since < VIEW_MAIL_INTERVAL_MS:
         return
     has_others = since is not None and owner.views_since > 1
-    others = f" {owner.views_since} readers since the last mail about it." if has_others else ""
+    others = f" {owner.views_since} readers since the last email about it." if has_others else ""
     news = f'{_describe_reader(rt, session_id)} reading "{owner.document}" now.{others}'
     body = f"{news}\n\n{_format_report_link(rt, owner)}"
-    body += "You get at most one such mail an hour for each document.\nThe setting is called notifyOnView.\n"
+    body += "You get at most one such email an hour for each document.\nThe setting is called notifyOnView.\n"
     mail.enqueue(
         rt,
         owner.email,

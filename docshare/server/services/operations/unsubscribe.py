@@ -17,9 +17,9 @@ from docshare.server.store.tables import mail as mail_rows
 
 VIEWS, COMMENTS, WEBHOOKS = "views", "comments", "webhooks"
 NOTICES = {
-    VIEWS: "mails about readers of your documents",
-    COMMENTS: "mails about new notes on your documents",
-    WEBHOOKS: "mails about webhooks that were disabled",
+    VIEWS: "emails about readers of your documents",
+    COMMENTS: "emails about new notes on your documents",
+    WEBHOOKS: "emails about webhooks that were disabled",
 }
 """The kinds of notices, and the name of each."""
 

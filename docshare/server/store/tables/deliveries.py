@@ -235,7 +235,7 @@ def insert(
 
 def list_due(store: Store, now: int, max_per_webhook: int, directory: str) -> list[tuple[Any, ...]]:
     """Return the first due deliveries of every webhook as ``(last_delivery_at, next_at, id, account_id, peer,
-    webhook_id)``; of listeners only those on the machine of ``directory``."""
+    webhook_id)``. Skip listeners on other machines than that of ``directory``."""
     return store.fetch_all(_DUE, (now, max_per_webhook, directory))
 
 
@@ -276,7 +276,7 @@ def settle(
     delivered_at: int | None,
     abandoned_at: int | None,
 ) -> None:
-    """Release the claim and store what follows from the attempt."""
+    """Release the claim and store the result of the attempt."""
     store.execute(_SETTLE, (tries, next_at, delivered_at, abandoned_at, delivery_id))
 
 

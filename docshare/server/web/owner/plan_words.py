@@ -101,7 +101,7 @@ def list_retention_rules(plan: Plan) -> list[RetentionRule]:
         RetentionRule("IP addresses of readers", "never stored"),
         RetentionRule("The record of events", _format_period(ACTIVITY_RETENTION_MS)),
         RetentionRule("Webhook deliveries and their attempts", _format_period(deliveries.RETENTION_MS)),
-        RetentionRule("Sent mails", _format_period(mail.RETENTION_MS)),
+        RetentionRule("Sent emails", _format_period(mail.RETENTION_MS)),
         RetentionRule(
             "Your sign-in in a browser",
             f"{_format_period(sign_in.SESSION_LIFETIME_MS)}; a sign-in link works for {_format_period(LOGIN_LINK_MS)}",

@@ -143,7 +143,7 @@ def enable(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Enable a disabled webhook again."""
     webhooks.enable(current_runtime(), owner.caller, uuid)
     return redirect_with_message(
-        _webhook_path(uuid), "The webhook receives events again. Events that happened meanwhile are not sent."
+        _webhook_path(uuid), "The webhook receives events again. Events that happened in the meantime are not sent."
     )
 
 

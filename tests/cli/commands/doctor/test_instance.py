@@ -125,7 +125,7 @@ def test_late_emails_are_counted(doctor: Doctor, make: Callable[..., World]) -> 
         mail.enqueue(world.rt, "ann@example.com", "Hello", "Hello")
     world.clock.advance(minutes=10)
     rows = doctor(world)
-    assert (rows["outbox"]["ok"], rows["outbox"]["detail"]) == (False, "mails late: 1, failed in 24 hours: 0")
+    assert (rows["outbox"]["ok"], rows["outbox"]["detail"]) == (False, "emails late: 1, failed in 24 hours: 0")
     assert (rows["smtp"]["ok"], rows["smtp"]["level"]) == (False, "error")
     assert "refused" in rows["smtp"]["detail"]
 
@@ -159,7 +159,7 @@ def test_the_mail_server_is_checked_without_sending_mail_unless_a_recipient_is_g
         assert box.messages == []
         assert doctor(world, "--mail", "you@example.com")["smtp"]["ok"] is True
     (message,) = box.messages
-    assert (message["To"], message["Subject"]) == ("you@example.com", "Test mail of docshare")
+    assert (message["To"], message["Subject"]) == ("you@example.com", "Test email from docshare")
 
 
 def test_the_error_of_a_mail_server_that_rejects_the_sender_is_quoted(

@@ -223,7 +223,7 @@ def test_one_unreadable_file_of_several_is_reported_and_the_others_are_checked(
     (("--only", "typos"), "unknown check 'typos'"),
     (("--fail-on", "note"), "--fail-on"),
     (("--plan", "gold"), "--plan"),
-    (("--plan", "free", "--account"), "exclude each other"),
+    (("--plan", "free", "--account"), "cannot be used together"),
     (("--strip",), "--strip requires --output"),
     (("--strip", "-o", "."), "is a directory"),
     (("--strip", "-o", "-"), "the clean copy cannot go to stdout"),

@@ -97,7 +97,7 @@ def test_rows_are_read_from_stdin_only_for_a_dash(fake_variants: FakeVariants, s
         ("label,pages\nAnn,9-3\n", "row 2 (Ann): pages must be"),
         ("label,pages\nAnn,0\n", "row 2 (Ann): pages: page numbers start at 1"),
         ("label,pages\nAnn,x\n", "row 2 (Ann): pages: 'x' is not a page range"),
-        ("label,from,to\nAnn,3,\n", "row 2 (Ann): from and to require each other"),
+        ("label,from,to\nAnn,3,\n", "row 2 (Ann): from and to must be used together"),
         ("label\nAnn\nBob\nAnn\n", "row 4 (Ann): row 2 already has this label"),
         ("label\n Ann\nAnn \n", "row 3 (Ann): row 2 already has this label"),
         ('label\n"Ann\n', "line 2"),

@@ -83,7 +83,7 @@ def test_a_missing_or_unknown_kind_lists_the_nine_kinds(
     ("words", "told"),
     [
         (("--events", "file.viewed,webhook.test"), "docshare webhooks test"),
-        (("--events", "file.viewed", "--all"), "exclude each other"),
+        (("--events", "file.viewed", "--all"), "cannot be used together"),
         (("--all", "--format", "xml"), "json, slack"),
     ],
 )

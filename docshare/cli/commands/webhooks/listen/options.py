@@ -53,7 +53,13 @@ class ListenOptions(OptionGroup):
         float | None, typer.Option(min=0, max=1, metavar="SHARE", help="Reject this share of deliveries, 0 to 1.")
     ] = None
     status: Annotated[
-        int | None, typer.Option(min=200, max=599, metavar="N", help="Status of rejections (500); alone: reject all.")
+        int | None,
+        typer.Option(
+            min=200,
+            max=599,
+            metavar="N",
+            help="Status of rejected deliveries (default 500); without --fail-rate, reject all.",
+        ),
     ] = None
     cursor: Annotated[str, typer.Option("--cursor", metavar="NAME", help="With --bridge: name of the cursor.")] = ""
     start: Annotated[str | None, typer.Option("--from", metavar="start|now|ID", help="With --bridge: start here.")] = (

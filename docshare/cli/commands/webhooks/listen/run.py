@@ -69,7 +69,10 @@ class _FeedOptions:
 
 
 def run_listener(ctx: Context, given: ListenOptions) -> ExitCode:
-    """Listen until a limit is reached and return the exit code. Raise Stop (2) for options that exclude each other."""
+    """Listen until a limit is reached and return the exit code.
+
+    Raise Stop (2) for options that cannot be used together.
+    """
     plan = _build_config(ctx, given)
     feeding = _FeedOptions(given.cursor, given.start, given.reset, parse_duration(given.interval), given.skip_failed)
     _check_options(ctx, plan, feeding)
@@ -113,7 +116,7 @@ def _build_config(ctx: Context, given: ListenOptions) -> _ListenConfig:
 def _find_directory(ctx: Context, data: Path | None, *, public_url: str | None, bridge: bool) -> Path | None:
     """Return the data directory if the source is a server on this machine. Raise Stop (2) for several sources."""
     if sum((data is not None, public_url is not None, bridge)) > 1:
-        raise Stop(ExitCode.USAGE, "--data, --public-url and --bridge exclude each other")
+        raise Stop(ExitCode.USAGE, "--data, --public-url and --bridge cannot be used together")
     return None if public_url is not None or bridge else find_local_data_dir(ctx, data)
 
 
@@ -131,20 +134,26 @@ def _check_options(ctx: Context, plan: _ListenConfig, feeding: _FeedOptions) -> 
     if bridging and (plan.acting.latency or plan.acting.fail_rate):
         raise Stop(
             ExitCode.USAGE,
-            "--latency, --fail-rate and --status do not work with --bridge: no server waits for a response",
+            "--bridge cannot be used together with --latency, --fail-rate or --status: no server waits for a response",
         )
     if bridging and plan.test:
         raise Stop(
-            ExitCode.USAGE, "--test does not work with --bridge", hint="Use docshare webhooks sample and replay."
+            ExitCode.USAGE,
+            "--test and --bridge cannot be used together",
+            hint="Use docshare webhooks sample and replay.",
         )
     if plan.public_url is not None:
         if plan.secret:
-            raise Stop(ExitCode.USAGE, "--secret-file does not work with --public-url: the server creates the secret")
+            raise Stop(
+                ExitCode.USAGE, "--secret-file and --public-url cannot be used together: the server creates the secret"
+            )
         if not plan.port:
             raise Stop(ExitCode.USAGE, "--public-url requires --port, the local end of your tunnel")
     if plan.print_secret and ctx.options.format is not None:
         raise Stop(
-            ExitCode.USAGE, "--print-secret and --format exclude each other", hint="Use --save F to save deliveries."
+            ExitCode.USAGE,
+            "--print-secret and --format cannot be used together",
+            hint="Use --save F to save deliveries.",
         )
 
 

@@ -89,9 +89,9 @@ _GROUPS = (
         "annotationsEnabled": "annotate",
     }),
     SettingGroup("How it looks", "Random link", {"slug": _describe_slug, "showSender": "sender not shown"}),
-    SettingGroup("Notifications", "No mails", {
-        "notifyOnView": "mail about each view",
-        "notifyOnComment": "mail about notes",
+    SettingGroup("Notifications", "No emails", {
+        "notifyOnView": "email about each view",
+        "notifyOnComment": "email about notes",
     }),
     _DESIGN_TOOL,
 )  # fmt: skip

@@ -1,5 +1,5 @@
 /**
- * Prints pages, each on one sheet of its own size. All images are loaded before, which the reader sees and can cancel.
+ * Prints pages, each on one sheet of its own size. Loads all images first; the reader sees the progress and can cancel.
  * Longer documents are better printed from the PDF; otherwise the reader chooses a range.
  */
 
