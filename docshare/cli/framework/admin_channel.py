@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.framework.context import current_context
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.options import parse_directory
+from docshare.cli.terminal.output import Spec
 from docshare.client.errors import NotConnected, TimedOut
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
-    from docshare.cli.terminal.output import Spec
     from docshare.server.config import Config
     from docshare.server.instance import DirectoryOwner
 
@@ -282,7 +281,7 @@ def list_base_urls(directory: Path) -> tuple[str, ...]:
     return (configured,) if owner is None else (owner.base_url, configured, owner.url)
 
 
-def find_local_data_dir(context: "Context", data: Path | None) -> Path | None:
+def find_local_data_dir(context: Context, data: Path | None) -> Path | None:
     """Return ``data`` if given, else the default data directory if the current server runs on it. Return None for a
     remote server.
     """
@@ -307,7 +306,7 @@ def resolve_data_dir(context: typer.Context, data: Path | None) -> Path:
 
 
 def run_change(
-    context: typer.Context, data: Path | None, dry_run: bool, spec: "Spec", command: str, **args: str | None
+    context: typer.Context, data: Path | None, dry_run: bool, spec: Spec, command: str, **args: str | None
 ) -> ExitCode:
     """Run an admin command that changes something and print its result; with ``dry_run``, print only the request.
 
