@@ -15,7 +15,6 @@ from docshare.contract.wire import drop_none
 from docshare.server.api.problems import render_problem
 from docshare.server.api.represent import deliveries as represent_deliveries
 from docshare.server.api.represent import resources, webhooks
-from docshare.server.http.strict_json import parse_object
 from docshare.server.http.views import current_runtime
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts, invitations, sign_in
@@ -27,6 +26,7 @@ from docshare.server.services.oauth import clients
 from docshare.server.services.operations import diagnosis, encryption, mail, sweeps
 from docshare.server.services.webhooks import deliveries
 from docshare.server.store.identity import instance_key
+from docshare.server.strict_json import parse_object
 
 PATH = "/_admin"
 _TEXT_LIMIT = URL_CHARS

@@ -18,7 +18,7 @@ from docshare.server.config import Config
 from docshare.server.fair_slots import MAX_SLOTS, MAX_WAITING
 from docshare.server.http.listener import bind_sockets, make_server
 from docshare.server.http.views import is_trusted_proxy, resolve_client_address
-from docshare.server.store.instance import Instance
+from docshare.server.instance import Instance
 from docshare.server.workers.dispatcher import Dispatcher
 from docshare.server.workers.jobs import MAIL_JOBS, RECORD_DENIALS, Worker, run_job
 

@@ -13,11 +13,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from docshare.server import faults
 from docshare.server.config import Config, ConfigError, load_config
-from docshare.server.http import faults
+from docshare.server.instance import join_instance
 from docshare.server.logs import LOGGER, configure_logging
 from docshare.server.serve import BoundPort, allow_local_webhooks, serve_instance
-from docshare.server.store.instance import join_instance
 from docshare.server.store.migrations import migrate
 from docshare.server.store.tables import contents
 from docshare.server.supervisor import READY, WorkerOrder

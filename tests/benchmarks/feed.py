@@ -18,11 +18,11 @@ from typing import Any
 
 from docshare.contract.plans import Plan
 from docshare.server.config import Config
+from docshare.server.instance import open_instance
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts, callers
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.events import feed
-from docshare.server.store.instance import open_instance
 from tests.benchmarks.comparison import compare_in_turns, read_amount
 
 SMALL = 10_000

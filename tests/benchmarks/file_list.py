@@ -20,10 +20,10 @@ from werkzeug.test import Client
 from docshare.contract.plans import Plan
 from docshare.server.app import create_app
 from docshare.server.config import Config
+from docshare.server.instance import open_instance
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
 from docshare.server.services.files.files import FileRow
-from docshare.server.store.instance import open_instance
 from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 
 FILES = 100_000

@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from docshare.server.config import Config
+from docshare.server.instance import open_instance
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts, callers
 from docshare.server.services.accounts.callers import Caller
@@ -22,7 +23,6 @@ from docshare.server.services.readership import report
 from docshare.server.services.readership import sessions as readership_sessions
 from docshare.server.store import migrations
 from docshare.server.store.database import Store
-from docshare.server.store.instance import open_instance
 from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 
 RAW_TARGET = 1.3

@@ -22,8 +22,8 @@ from docshare.server.app import create_app
 from docshare.server.config import Config
 from docshare.server.http.listener import bind_sockets, make_server
 from docshare.server.http.verdicts import Acceptance, Refusal
+from docshare.server.instance import open_instance
 from docshare.server.services.accounts import accounts
-from docshare.server.store.instance import open_instance
 
 CONNECTIONS = 16
 THREADS = 8

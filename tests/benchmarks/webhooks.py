@@ -25,12 +25,12 @@ import stripe
 
 from docshare.contract.plans import Plan
 from docshare.server.config import Config
+from docshare.server.instance import open_instance
 from docshare.server.rules.deliveries import MAX_PER_ACCOUNT, MAX_PER_WEBHOOK
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts, callers
 from docshare.server.services.events import activity
 from docshare.server.services.webhooks import webhooks
-from docshare.server.store.instance import open_instance
 from docshare.server.workers.dispatcher import MAX_SENDERS, Dispatcher
 from tests.support.clock import FakeClock
 from tests.support.outside.import_source import Script, hold_connection, make_certificate

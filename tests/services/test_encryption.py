@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from docshare.server import faults
 from docshare.server.app import set_runtime
-from docshare.server.http import faults
 from docshare.server.services.files import burn, removals
 from docshare.server.services.operations import encryption, sweeps
 from docshare.server.store.blobs import BACKUP_LOCK

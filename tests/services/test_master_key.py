@@ -11,10 +11,10 @@ import pytest
 from docshare.contract.problems import Problem
 from docshare.server.admin import run_command
 from docshare.server.config import Config, ConfigError
+from docshare.server.instance import open_instance
 from docshare.server.services.files import sealed_blobs
 from docshare.server.services.operations import encryption
 from docshare.server.services.operations.secrets import instance_secret
-from docshare.server.store.instance import open_instance
 from docshare.server.store.master_keys import KeyFile
 from docshare.server.store.tables import instance as instance_rows
 from docshare.server.store.tables import webhooks as webhook_rows

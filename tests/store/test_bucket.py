@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.rules.storage_url import parse_storage_url
 from docshare.server.store import bucket as bucket_module
 from docshare.server.store.blobs import OWNER_NAME, StorageUnreachableError, SweepResult

@@ -11,7 +11,7 @@ from typing import Any
 import peewee
 import pytest
 
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.store import migrations
 from docshare.server.store.database import Store
 from docshare.server.store.migrations import STEPS, DatabaseTooNew, migrate

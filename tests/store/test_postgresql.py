@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from peewee import DatabaseError, IntegrityError, OperationalError
 
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.store import migrations
 from docshare.server.store.database import Store
 from docshare.server.store.migrations import STEPS, DatabaseTooNew, migrate

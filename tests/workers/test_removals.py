@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.services.files import burn, purge, removals
 from docshare.server.store.blobs import BACKUP_LOCK, ORPHAN_AGE_MS, REMOVAL_JOB, FolderStore, StorageUnreachableError
 from docshare.server.store.database import CommitUnknownError

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.framework.context import current_context
+from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.options import parse_directory
+from docshare.cli.terminal.output import Spec
 from docshare.client.errors import NotConnected, TimedOut
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
-    from docshare.cli.terminal.output import Spec
     from docshare.server.config import Config
-    from docshare.server.store.instance import DirectoryOwner
+    from docshare.server.instance import DirectoryOwner
 
 _TIMEOUT_S = 60  # a sweep or a check of a large instance takes a while
 _STARTUP_WAIT_S = 5.0  # seconds to wait for a server that is starting
@@ -46,7 +45,7 @@ def run_on_directory(directory: Path, command: str, args: dict[str, str]) -> Any
     Raise the Problem of a failed command, and Stop (11) if the server that owns the directory does not answer.
     """
     from docshare.server.admin import run_command
-    from docshare.server.store.instance import join_instance, open_instance
+    from docshare.server.instance import join_instance, open_instance
     from docshare.server.store.lock import AlreadyLocked
 
     if command != _INIT_COMMAND:
@@ -67,7 +66,7 @@ def load_admin_config(directory: Path) -> "Config":
     """Return the configuration of ``directory``. If no base URL is configured, it is that of the server that last ran
     on the directory. Raise ConfigError."""
     from docshare.server.config import load_config
-    from docshare.server.store.instance import read_owner
+    from docshare.server.instance import read_owner
 
     last = read_owner(directory) if directory.is_dir() else None
     return load_config(
@@ -87,8 +86,8 @@ def translate_data_errors(data_dir: Path) -> Iterator[None]:
 
     import peewee
 
+    from docshare.server import faults
     from docshare.server.config import ConfigError
-    from docshare.server.http import faults
     from docshare.server.store.blobs import StorageUnreachableError
     from docshare.server.store.migrations import DatabaseTooNew
 
@@ -134,7 +133,7 @@ def _delegate_to_server(directory: Path, command: str, args: dict[str, str]) -> 
     """Run the command on the server that owns ``directory``. Wait for it if it is still starting."""
     import requests
 
-    from docshare.server.store.instance import read_owner
+    from docshare.server.instance import read_owner
 
     ctx = current_context()
     give_up = ctx.monotonic() + _STARTUP_WAIT_S
@@ -241,7 +240,7 @@ def is_served(directory: Path) -> bool:
 
 
 def _find_running_owner(directory: Path) -> "DirectoryOwner":
-    from docshare.server.store.instance import read_owner
+    from docshare.server.instance import read_owner
     from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
     owner = read_owner(directory) if directory.is_dir() else None
@@ -260,7 +259,7 @@ def list_origins(directory: Path) -> tuple[str, ...]:
 
     if not has_data(directory):
         return ()  # the usual case with a remote server, and cheaper than importing the server's modules
-    from docshare.server.store.instance import read_owner
+    from docshare.server.instance import read_owner
 
     owner = read_owner(directory)
     return () if owner is None else (parse_origin(owner.url), parse_origin(owner.base_url))
@@ -270,7 +269,7 @@ def list_base_urls(directory: Path) -> tuple[str, ...]:
     """Return the URLs with which links of the instance in ``directory`` may begin: first the base URL of the server
     that last ran on it. Empty if the directory has no data, or its configuration is invalid."""
     from docshare.server.config import ConfigError
-    from docshare.server.store.instance import read_owner
+    from docshare.server.instance import read_owner
 
     if not has_data(directory):
         return ()
@@ -282,7 +281,7 @@ def list_base_urls(directory: Path) -> tuple[str, ...]:
     return (configured,) if owner is None else (owner.base_url, configured, owner.url)
 
 
-def find_local_data_dir(context: "Context", data: Path | None) -> Path | None:
+def find_local_data_dir(context: Context, data: Path | None) -> Path | None:
     """Return ``data`` if given, else the default data directory if the current server runs on it. Return None for a
     remote server.
     """
@@ -307,7 +306,7 @@ def resolve_data_dir(context: typer.Context, data: Path | None) -> Path:
 
 
 def run_change(
-    context: typer.Context, data: Path | None, dry_run: bool, spec: "Spec", command: str, **args: str | None
+    context: typer.Context, data: Path | None, dry_run: bool, spec: Spec, command: str, **args: str | None
 ) -> ExitCode:
     """Run an admin command that changes something and print its result; with ``dry_run``, print only the request.
 

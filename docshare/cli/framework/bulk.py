@@ -1,17 +1,14 @@
 """Apply an operation to many items, print each result and count failures; print requests for ``--dry-run``."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docshare.cli.framework import errors
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
-from docshare.cli.terminal.output import Column, Spec
+from docshare.cli.terminal.output import Column, Emitter, Spec
 from docshare.client.errors import ClientError
 from docshare.contract.problems import Problem
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
-    from docshare.cli.terminal.output import Emitter
 
 # These failures would repeat with every further item.
 _FATAL_CODES = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.UNREACHABLE)
@@ -23,7 +20,7 @@ _REQUEST_SPEC = Spec(
 
 
 def run_each(
-    context: "Context", printer: "Emitter", items: Sequence[str], key: str, work: Callable[[str], Mapping[str, Any]]
+    context: Context, printer: Emitter, items: Sequence[str], key: str, work: Callable[[str], Mapping[str, Any]]
 ) -> ExitCode:
     """Call ``work`` for every item and print what it returns.
 
@@ -56,14 +53,14 @@ def run_each(
     return ExitCode.PARTIAL if failures else ExitCode.OK
 
 
-def _report_failure(context: "Context", item: str, error: Exception) -> dict[str, Any]:
+def _report_failure(context: Context, item: str, error: Exception) -> dict[str, Any]:
     failure = errors.describe(context, error)
     if exit_code(error) not in _FATAL_CODES:
         context.err(f"error: {item}: {failure.detail}", "error")
     return errors.build_error_object(context, failure)
 
 
-def print_requests(context: "Context", requests: Iterable[tuple[str, str, str]]) -> ExitCode:
+def print_requests(context: Context, requests: Iterable[tuple[str, str, str]]) -> ExitCode:
     """Print method, path and body of the requests that ``--dry-run`` does not send."""
     rows = [{"method": method, "path": path, **({"body": body} if body else {})} for method, path, body in requests]
     context.emit(rows, _REQUEST_SPEC)

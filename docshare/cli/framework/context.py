@@ -17,13 +17,12 @@ from docshare.cli.framework.exits import UNWRITABLE, ClosedPipe, ExitCode, Stop
 from docshare.cli.framework.options import GlobalOptions
 from docshare.cli.local import paths
 from docshare.cli.terminal.capabilities import Screen, detect_screen, is_enabled
-from docshare.cli.terminal.output import Emitter
+from docshare.cli.terminal.output import Emitter, Spec
 from docshare.cli.terminal.text import clean
 
 if TYPE_CHECKING:
     from docshare.cli.framework.connection import Connection
     from docshare.cli.local.config import CliConfig
-    from docshare.cli.terminal.output import Spec
     from docshare.client import Client
 
 
@@ -139,11 +138,11 @@ class Context:
         """Return the capabilities of standard output."""
         return detect_screen(self.stdout, self.stdout_tty, self.env, self.options.color)
 
-    def emit(self, data: Any, spec: "Spec") -> None:
+    def emit(self, data: Any, spec: Spec) -> None:
         """Print an object or a list of objects in the requested format."""
         self.emitter(spec).emit(data)
 
-    def emitter(self, spec: "Spec") -> Emitter:
+    def emitter(self, spec: Spec) -> Emitter:
         """Return the printer for commands that print row by row (``emitter.row(...)`` flushes each)."""
         return Emitter(self, spec)
 

@@ -1,18 +1,14 @@
 """Read inputs other than documents, and protect output files; ``-`` stands for stdin or stdout."""
 
 import os
-from typing import TYPE_CHECKING
 
-from docshare.cli.framework.context import binary_stream
+from docshare.cli.framework.context import Context, binary_stream
 from docshare.cli.framework.exits import ExitCode, Stop
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 STDIN = STDOUT = "-"
 
 
-def read_text(context: "Context", source: str, what: str) -> str:
+def read_text(context: Context, source: str, what: str) -> str:
     """Return the text of a file (``-``: stdin); raise Stop (2), naming ``what`` needs it, if it cannot be read."""
     try:
         if source == STDIN:
@@ -24,7 +20,7 @@ def read_text(context: "Context", source: str, what: str) -> str:
         raise Stop(ExitCode.USAGE, f"{what}: cannot read {source}: {why}", code="local_file") from error
 
 
-def read_bytes(context: "Context", source: str, what: str) -> bytes:
+def read_bytes(context: Context, source: str, what: str) -> bytes:
     """Return the bytes of a file (``-``: stdin); raise Stop (2), naming ``what`` needs them, if it cannot be read."""
     try:
         if source == STDIN:
@@ -36,7 +32,7 @@ def read_bytes(context: "Context", source: str, what: str) -> bytes:
         raise Stop(ExitCode.USAGE, why, code="local_file") from error
 
 
-def require_absent(output: "str | os.PathLike[str]", *, force: bool) -> None:
+def require_absent(output: str | os.PathLike[str], *, force: bool) -> None:
     """Raise Stop (2) if the file ``output`` exists and ``force`` does not allow to overwrite it."""
     if output != STDOUT and not force and os.path.exists(output):
         raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
-from docshare.cli.framework.context import binary_stream
+from docshare.cli.framework.context import Context, binary_stream
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes
 from docshare.client.errors import Refused
@@ -18,7 +18,6 @@ from docshare.contract.names import clean_name
 from docshare.contract.plans import PLAN_LIMITS, Plan
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 DEFAULT_PATTERNS = tuple(f"*{document.extension}" for document in DOCUMENTS.values())
@@ -69,14 +68,14 @@ def compute_digest(item: Item) -> str:
         raise Stop(ExitCode.USAGE, why, code="local_file") from error
 
 
-def read_paths(context: "Context", source: str, *, null: bool) -> list[str]:
+def read_paths(context: Context, source: str, *, null: bool) -> list[str]:
     """Return the paths in a file (``-``: stdin), one per line or, with ``null``, ended by NUL; skip empty ones."""
     raw = read_bytes(context, source, "--files-from")
     lines = raw.split(b"\0") if null else [line.rstrip(b"\r") for line in raw.split(b"\n")]
     return [os.fsdecode(line) for line in lines if line]
 
 
-def spool_stdin(context: "Context", name: str, held: ExitStack) -> Item:
+def spool_stdin(context: Context, name: str, held: ExitStack) -> Item:
     """Return stdin as an item, spooled because its size must be known and a retry must start over."""
     import tempfile
 

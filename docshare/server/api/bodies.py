@@ -5,7 +5,7 @@ from typing import Any
 from flask import request
 
 from docshare.contract.problems import Problem
-from docshare.server.http.strict_json import parse_object
+from docshare.server.strict_json import parse_object
 
 MAX_JSON_BYTES = 1 << 20  # bytes
 

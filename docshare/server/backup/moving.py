@@ -17,11 +17,11 @@ from tempfile import TemporaryDirectory
 from docshare.server.backup import contents, database_marker, durable, reading
 from docshare.server.backup.manifest import DATABASE, VAULT_KEY
 from docshare.server.config import Config
+from docshare.server.instance import create_directories
 from docshare.server.runtime import open_blobs, open_store, open_vault, random_token
 from docshare.server.store import copying
 from docshare.server.store.blobs import BlobStore, FolderStore
 from docshare.server.store.database import Store
-from docshare.server.store.instance import create_directories
 from docshare.server.store.tables import contents as content_rows
 from docshare.server.store.tables import instance as instance_rows
 from docshare.server.store.tables.contents import BlobRow

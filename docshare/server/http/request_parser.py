@@ -15,7 +15,7 @@ from typing import Any
 from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser, ParsingError, TransferEncodingNotImplemented
 
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.http.form_writer import FormWriter
 from docshare.server.http.framing import (
     TOKEN_BYTES,

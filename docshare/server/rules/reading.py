@@ -75,7 +75,7 @@ import json
 from typing import Any, NamedTuple
 
 from docshare.contract.problems import Problem
-from docshare.server.http.strict_json import parse_object
+from docshare.server.strict_json import parse_object
 
 MIN_OPEN_MS = 2_000  # the minimum time a page must be open before anything counts
 UNCONFIRMED_VISIBLE_MS = 5_000  # visible time from which a session without input is not classified as a scanner

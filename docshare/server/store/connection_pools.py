@@ -20,7 +20,7 @@ from psycopg.types.numeric import IntLoader
 from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from docshare.server.http.faults import is_crowded
+from docshare.server.faults import is_crowded
 
 CONNECT_TIMEOUT_S = 5
 LOCK_SECONDS = 10

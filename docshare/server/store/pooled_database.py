@@ -5,7 +5,7 @@ from typing import Any
 
 from peewee import DatabaseError, InterfaceError, PostgresqlDatabase
 
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.store.connection_pools import LimitedConnection, Pool
 from docshare.server.store.database import CommitUnknownError
 

@@ -16,8 +16,8 @@ from peewee import DatabaseError, InterfaceError, OperationalError, Query
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import PoolTimeout
 
+from docshare.server import faults
 from docshare.server.config import ConfigError
-from docshare.server.http import faults
 from docshare.server.store.connection_pools import (
     HOLD_SECONDS,
     LIFT_LIMITS,

@@ -14,11 +14,11 @@ from docshare.contract.problems import Problem
 from docshare.server.api import answers
 from docshare.server.api.represent import feedback as represent_feedback
 from docshare.server.http.rate_limits import address_key
-from docshare.server.http.strict_json import parse_object
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.services.feedback import annotations, feedback, marks, notes, receipts
 from docshare.server.services.readership import readers, taps
 from docshare.server.services.readership.readers import ReaderContext
+from docshare.server.strict_json import parse_object
 from docshare.server.web import csrf
 from docshare.server.web.beacons import has_global_privacy_control, is_prefetch
 from docshare.server.web.gates import viewer_cookie

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.runtime import Runtime
 from docshare.server.services.webhooks import dispatch
 from docshare.server.services.webhooks.dispatch import AttemptResult, ClaimedDelivery

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import keys

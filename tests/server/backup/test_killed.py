@@ -11,8 +11,8 @@ import pytest
 
 from docshare.server.backup import placing, restoring, sources
 from docshare.server.config import Config
+from docshare.server.instance import open_instance
 from docshare.server.store.blobs import BACKUP_LOCK
-from docshare.server.store.instance import open_instance
 from docshare.server.store.lock import is_locked
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.servers.instance_backup import Operator

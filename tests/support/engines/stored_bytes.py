@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from werkzeug.test import TestResponse
 
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.runtime import Runtime
 from docshare.server.services.files.sealed_blobs import open_blob
 from docshare.server.store.blobs import open_folder

@@ -4,7 +4,7 @@ from typing import Any
 
 from werkzeug.test import TestResponse
 
-from docshare.server.store.instance import instance_key
+from docshare.server.instance import instance_key
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.rows import count_rows
 from tests.support.outside.queued_deliveries import create_webhook_for

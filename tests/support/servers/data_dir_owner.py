@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from docshare.server.store.instance import Instance, announce, instance_key
+from docshare.server.instance import Instance, announce, instance_key
 from docshare.server.store.lock import DirectoryLock
 from tests.support.people.cast import World
 from tests.support.servers.in_process_server import serve_world

@@ -80,8 +80,8 @@ def lock_data_dir(directory: Path) -> Iterator[None]:
     Raise Stop (7) if a server is running on it, AlreadyLocked if a backup is reading it.
     """
     from docshare.server.backup.durable import chown_to_owner
+    from docshare.server.instance import read_owner
     from docshare.server.store.blobs import BACKUP_LOCK
-    from docshare.server.store.instance import read_owner
     from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
     os.umask(0o077)
@@ -105,9 +105,9 @@ def translate_backup_errors(directory: Path | None) -> Iterator[None]:
     """Translate the errors of backups to Stop with a message and an exit code."""
     import sqlite3
 
+    from docshare.server import faults
     from docshare.server.backup.manifest import InvalidBackup
     from docshare.server.backup.restoring import NotEnoughSpace
-    from docshare.server.http import faults
     from docshare.server.store.blobs import StorageUnreachableError
     from docshare.server.store.lock import AlreadyLocked
 

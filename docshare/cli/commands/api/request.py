@@ -6,24 +6,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from docshare.cli.commands.settings.values import parse_json
 from docshare.cli.framework.clients import is_secret_name
 from docshare.cli.framework.connection import keep_secret
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.dry_run import HIDDEN, format_json
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes
 from docshare.client.address import parse_address, parse_origin
 from docshare.client.http.body import MultipartFile
-from docshare.client.http.whole_body import FormBody, JsonBody
+from docshare.client.http.whole_body import FormBody, JsonBody, WholeBody
 from docshare.client.raw import RawBody
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
-    from docshare.client.http.body import MultipartFile
-    from docshare.client.http.whole_body import WholeBody
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 METHODS_WITHOUT_BODY = ("GET", "HEAD", "DELETE", "OPTIONS")
@@ -68,7 +64,7 @@ class ApiRequest:
     form: dict[str, str] | None = None
     file: tuple[str, str] | None = None
 
-    def open_body(self, held: ExitStack) -> "MultipartFile | WholeBody | None":
+    def open_body(self, held: ExitStack) -> MultipartFile | WholeBody | None:
         """Return the body; ``held`` closes its file. Raise Stop (2) if the file cannot be read."""
         if self.values is not None:
             return JsonBody(self.values)
@@ -80,7 +76,7 @@ class ApiRequest:
             return FormBody(self.form)
         return self._open_multipart(held)
 
-    def _open_multipart(self, held: ExitStack) -> "MultipartFile":
+    def _open_multipart(self, held: ExitStack) -> MultipartFile:
         part, path = self.file or ("", "")
         try:
             source = held.enter_context(io.FileIO(path, "rb"))
@@ -109,7 +105,7 @@ class ApiRequest:
         return "&".join(f"{key}={value}" for key, value in fields.items())
 
 
-def parse_request(context: "Context", given: RequestArguments, *, stranger: bool) -> ApiRequest:
+def parse_request(context: Context, given: RequestArguments, *, stranger: bool) -> ApiRequest:
     """Parse the arguments. ``stranger`` means that no credential is sent.
 
     Raise Stop (2) for invalid arguments, for secrets that other users of this machine could see, and for requests that
@@ -147,7 +143,7 @@ def _require_one_stdin(given: RequestArguments) -> None:
         raise Stop(ExitCode.USAGE, "only one value can come from stdin")
 
 
-def _resolve_address(context: "Context", path: str, stranger: bool) -> tuple[str | None, str]:
+def _resolve_address(context: Context, path: str, stranger: bool) -> tuple[str | None, str]:
     """Return the base URL (None: the current server) and the path relative to it."""
     if _MSYS_PATH.match(path):
         hint = "This shell rewrites arguments with a leading slash; omit the slash, as in: files"
@@ -178,7 +174,7 @@ def _add_api_prefix(path: str) -> str:
     return path if path.startswith(_VERBATIM_PREFIXES) or bare in _VERBATIM_PATHS else _API + path
 
 
-def _parse_headers(context: "Context", words: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _parse_headers(context: Context, words: Sequence[str]) -> Iterator[tuple[str, str]]:
     for word in words:
         match = _HEADER.fullmatch(word)
         if match is None:
@@ -200,7 +196,7 @@ def _parse_headers(context: "Context", words: Sequence[str]) -> Iterator[tuple[s
         yield name, value
 
 
-def _put_part(context: "Context", request: ApiRequest, word: str) -> None:
+def _put_part(context: Context, request: ApiRequest, word: str) -> None:
     """Add one ``--form`` part: ``NAME=VALUE``, ``NAME=<FILE`` for its text, or ``NAME=@FILE`` for the file itself."""
     name, value = _split_pair(word, "--form")
     request.form = {} if request.form is None else request.form
@@ -231,7 +227,7 @@ def _split_pair(word: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-def _put_fields(context: "Context", request: ApiRequest, given: RequestArguments) -> None:
+def _put_fields(context: Context, request: ApiRequest, given: RequestArguments) -> None:
     """Add ``-f`` and ``-F`` to the JSON body, or to the query if the method has no body or the body is given."""
     in_query = request.method in METHODS_WITHOUT_BODY or request.raw is not None or request.form is not None
     for option, words in (("-f", given.texts), ("-F", given.typed)):
@@ -244,7 +240,7 @@ def _put_fields(context: "Context", request: ApiRequest, given: RequestArguments
                 _put_nested(request.values, key, value)
 
 
-def _parse_field(context: "Context", option: str, word: str) -> tuple[str, Any]:
+def _parse_field(context: Context, option: str, word: str) -> tuple[str, Any]:
     match = _ASSIGNMENT.fullmatch(word)
     if match is None:
         raise Stop(ExitCode.USAGE, f"{option} {word!r} is not a field", hint="Use KEY=VALUE, or -F KEY:=JSON.")
@@ -289,7 +285,7 @@ def _put_nested(values: dict[str, Any], key: str, value: Any) -> None:
     values[last] = value
 
 
-def _read_value(context: "Context", what: str, source: str, *, secret: bool) -> str:
+def _read_value(context: Context, what: str, source: str, *, secret: bool) -> str:
     """Return the text of a file (``-``: stdin) without the line end that editors append."""
     try:
         text = read_bytes(context, source, what).decode().removesuffix("\n").removesuffix("\r")

@@ -17,6 +17,7 @@ from docshare.cli.commands.settings.stored import Difference, describe_ineffecti
 from docshare.cli.commands.settings.write import add_hint
 from docshare.cli.commands.upload.new_version import replace_with_progress
 from docshare.cli.framework.connection import keep_secret
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.secret_file import create_secret_file
 from docshare.cli.local.storage import write_error
@@ -24,7 +25,6 @@ from docshare.client.errors import Refused
 from docshare.contract.plans import Plan
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 Row = Mapping[str, Any]
@@ -74,7 +74,7 @@ class Action:
 class Executor:
     """Carries out the actions and records each in ``state``."""
 
-    def __init__(self, context: "Context", client: "Client", state: ApplyState) -> None:
+    def __init__(self, context: Context, client: "Client", state: ApplyState) -> None:
         self._ctx = context
         self._client = client
         self._state = state

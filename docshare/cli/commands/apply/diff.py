@@ -1,28 +1,26 @@
 """The output of ``docshare apply`` for people: a diff."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docshare.cli.commands.apply.output import CREATE, DELETE, REPLACE, UPDATE
 from docshare.cli.commands.settings.describe import describe_difference
 from docshare.cli.commands.settings.overrides import describe_overrides
 from docshare.cli.commands.settings.stored import Difference
+from docshare.cli.framework.context import Context
+from docshare.cli.terminal.capabilities import Screen
 from docshare.cli.terminal.text import clean
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
-    from docshare.cli.terminal.capabilities import Screen
 
 # The sign of an action, and its color.
 _SIGNS = {CREATE: ("+", "ok"), UPDATE: ("~", "warn"), REPLACE: ("~", "warn"), DELETE: ("-", "error")}
 
 
-def render_row(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+def render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     """Yield the lines for an action on standard output."""
     yield from render_action(row, context, context.out_screen)
 
 
-def render_action(row: Mapping[str, Any], context: "Context", screen: "Screen") -> Iterator[str]:
+def render_action(row: Mapping[str, Any], context: Context, screen: Screen) -> Iterator[str]:
     """Yield a line for an action, and a second line for the link that it created."""
     sign, role = _SIGNS[str(row["action"])]
     named = clean(f"{row['action']} {row['kind']} {row['name']}")
@@ -33,7 +31,7 @@ def render_action(row: Mapping[str, Any], context: "Context", screen: "Screen") 
         yield f"  {screen.paint('bold', clean(str(row['url'])))}"
 
 
-def _describe_change(context: "Context", key: str, change: Mapping[str, Any]) -> str:
+def _describe_change(context: Context, key: str, change: Mapping[str, Any]) -> str:
     old, new = change["from"], change["to"]
     if key == "sha256":
         return ""

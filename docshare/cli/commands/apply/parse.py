@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docshare.cli.commands.apply.model import DesiredFile, DesiredState, DesiredVariant, DesiredWebhook
 from docshare.cli.commands.apply.yaml_file import ParseErrors, YamlNode, read_yaml
@@ -13,6 +13,7 @@ from docshare.cli.commands.settings.overrides import Overrides, build_overrides
 from docshare.cli.commands.settings.values import is_duration, parse_time
 from docshare.cli.commands.webhooks.urls import check_format, check_url
 from docshare.cli.framework.connection import keep_secret
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_text
 from docshare.cli.framework.sources import Item, build_items, check_item, compute_digest
@@ -21,9 +22,6 @@ from docshare.contract import fields
 from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.settings import SETTINGS
 from docshare.contract.webhooks import DEFAULT_FORMAT, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT, parse_event_kinds
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 _VERSION = 1
 _TOP_KEYS = ("version", "files", "webhooks")
@@ -35,7 +33,7 @@ _NATIVE_KINDS = ("boolean", "integer", "number", "form")  # kinds of settings th
 _check_label = fields.text_parser(1, VARIANT_LABEL_CHARS)
 
 
-def read_desired_state(context: "Context", path: Path) -> DesiredState:
+def read_desired_state(context: Context, path: Path) -> DesiredState:
     """Parse the file at ``path``; paths in it are relative to its directory. Raise Stop (2) for any error."""
     mistakes = ParseErrors(path)
     desired_state = _Parser(context, path.parent, mistakes).parse(read_yaml(path))
@@ -44,7 +42,7 @@ def read_desired_state(context: "Context", path: Path) -> DesiredState:
 
 
 class _Parser:
-    def __init__(self, context: "Context", folder: Path, mistakes: ParseErrors) -> None:
+    def __init__(self, context: Context, folder: Path, mistakes: ParseErrors) -> None:
         self._ctx = context
         self._folder = folder
         self._mistakes = mistakes
@@ -265,7 +263,7 @@ def _format_page_range(node: YamlNode | None) -> str | None:
     return node.text
 
 
-def _check_address(context: "Context", url: str, format_: str | None, *, private: bool) -> None:
+def _check_address(context: Context, url: str, format_: str | None, *, private: bool) -> None:
     """Raise Stop (2) as ``webhooks create`` does, with keys instead of options in the hints."""
     try:
         check_url(context, url, private=private)

@@ -13,13 +13,13 @@ from docshare.cli.commands.apply.state import ApplyState
 from docshare.cli.commands.push.run import expired_error, has_expired, is_current
 from docshare.cli.commands.settings.changes import find_needed_plans
 from docshare.cli.commands.settings.stored import Difference, find_differences
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.amounts import format_plural
 from docshare.contract.plans import Plan
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 Row = Mapping[str, Any]
@@ -33,7 +33,7 @@ class Reconciler:
 
     def __init__(
         self,
-        context: "Context",
+        context: Context,
         client: "Client",
         desired_state: DesiredState,
         state: ApplyState,

@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from docshare.cli.commands.apply.actions import Action
 from docshare.cli.commands.apply.diff import render_action, render_row
 from docshare.cli.commands.apply.output import ACTION_SPEC
 from docshare.cli.commands.apply.parse import read_desired_state
 from docshare.cli.commands.apply.plan import Reconciler
 from docshare.cli.commands.apply.state import ApplyState
 from docshare.cli.framework import errors, prompts
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.framework.sources import parse_plan
 from docshare.cli.local.storage import hold_lock
+from docshare.cli.terminal.output import Emitter
 from docshare.client.errors import ClientError, Refused
 from docshare.contract.amounts import format_plural
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.apply.actions import Action
-    from docshare.cli.framework.context import Context
-    from docshare.cli.terminal.output import Emitter
     from docshare.client import Client
 
 # These codes are more specific than "partial", even if some changes were made.
@@ -39,7 +39,7 @@ class ApplyOptions:
     dry_run: bool
 
 
-def run_apply(ctx: "Context", path: Path, given: ApplyOptions) -> ExitCode:
+def run_apply(ctx: Context, path: Path, given: ApplyOptions) -> ExitCode:
     """Apply the YAML file ``path`` and return the exit code."""
     printer = ctx.emitter(ACTION_SPEC._replace(human=render_row))
     desired_state = read_desired_state(ctx, path)
@@ -72,7 +72,7 @@ def _fetch_account(client: "Client") -> Mapping[str, Any]:
         return {}
 
 
-def _print_actions(ctx: "Context", printer: "Emitter", actions: Sequence["Action"]) -> None:
+def _print_actions(ctx: Context, printer: Emitter, actions: Sequence[Action]) -> None:
     rows = [action.row(done=False) for action in actions]
     if printer.is_for_people:
         for row in rows:
@@ -82,7 +82,7 @@ def _print_actions(ctx: "Context", printer: "Emitter", actions: Sequence["Action
     ctx.note(f"{format_plural(len(rows), 'change')} due" if rows else "no changes")
 
 
-def _confirm_risky(ctx: "Context", actions: Sequence["Action"]) -> None:
+def _confirm_risky(ctx: Context, actions: Sequence[Action]) -> None:
     """Raise Stop (2) unless replacing and removing is confirmed."""
     risky = [action for action in actions if action.is_risky]
     if not risky:
@@ -97,7 +97,7 @@ def _confirm_risky(ctx: "Context", actions: Sequence["Action"]) -> None:
 
 
 def _run_actions(
-    ctx: "Context", client: "Client", printer: "Emitter", actions: Sequence["Action"], state: ApplyState
+    ctx: Context, client: "Client", printer: Emitter, actions: Sequence[Action], state: ApplyState
 ) -> ExitCode:
     """Carry out all actions and print each as it ends; stop at the first failure."""
     whole = printer.format == "json"
@@ -129,7 +129,7 @@ def _run_actions(
     return ExitCode.OK
 
 
-def _report_failure(ctx: "Context", action: "Action", error: Exception) -> Mapping[str, Any]:
+def _report_failure(ctx: Context, action: Action, error: Exception) -> Mapping[str, Any]:
     failure = errors.describe(ctx, error)
     step = f"{action.verb} {action.kind} {action.name}"
     ctx.err(f"error: {step}: {failure.detail}", "error")

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.commands.settings.changes import SettingChanges
 from docshare.cli.commands.settings.write import SettingsWriter, WriteOptions
 from docshare.cli.framework import errors
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import ClientError
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 
 def apply_asset(
-    ctx: "Context", client: "Client", name: str, asset: Mapping[str, Any], settings: Mapping[str, str]
+    ctx: Context, client: "Client", name: str, asset: Mapping[str, Any], settings: Mapping[str, str]
 ) -> tuple[Mapping[str, Any], ExitCode]:
     """Write the ``settings`` that show the asset, which is already stored. On failure print why and return code 12."""
     changes = SettingChanges()

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from docshare.cli.commands.auth.loopback import ConsentListener
 from docshare.cli.commands.browse import may_open
 from docshare.cli.framework.connection import keep_secret
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
     from docshare.client.oauth import AuthorizationServer, IssuedTokens
 
@@ -19,7 +19,7 @@ _VERIFIER_BYTES = 48
 
 
 def log_in_by_browser(
-    ctx: "Context",
+    ctx: Context,
     client: "Client",
     server: "AuthorizationServer",
     client_id: str,

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from docshare.cli.commands.qr import render_code
 from docshare.cli.framework.connection import keep_secret
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import ConnectionLost, NotConnected, Refused, TimedOut, UnknownOutcome
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
     from docshare.client.oauth import AuthorizationServer, DeviceLogin, IssuedTokens
 
@@ -18,7 +18,7 @@ _AGAIN = "Log in again: docshare auth login --device"
 
 
 def log_in_by_device(
-    ctx: "Context", client: "Client", server: "AuthorizationServer", client_id: str, scopes: str
+    ctx: Context, client: "Client", server: "AuthorizationServer", client_id: str, scopes: str
 ) -> "IssuedTokens":
     """Print a code, and wait until somebody allows the login on another device; return its tokens.
 
@@ -51,7 +51,7 @@ def log_in_by_device(
     raise Stop(ExitCode.DEADLINE, "login failed: the code expired", hint=_AGAIN)
 
 
-def _print_code(ctx: "Context", login: "DeviceLogin") -> None:
+def _print_code(ctx: Context, login: "DeviceLogin") -> None:
     minutes = max(1, login.expires_in // 60)
     ctx.err(f"Open {login.page} on any device and enter the code {login.user_code} within {minutes} min.")
     if not ctx.stderr_tty or not ctx.err_screen.unicode:

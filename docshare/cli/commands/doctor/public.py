@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import requests
 
     from docshare.cli.framework.admin_channel import RunningServer
-    from docshare.server.store.instance import DirectoryOwner
+    from docshare.server.instance import DirectoryOwner
 
 _MB = 1024 * 1024
 _PROBE_SIZES = (2 * _MB, 11 * _MB, 101 * _MB, 501 * _MB)

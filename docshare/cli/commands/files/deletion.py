@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework import bulk, prompts
 from docshare.cli.framework.arguments import FileResolver
+from docshare.cli.framework.context import Context
+from docshare.cli.framework.exits import ExitCode
+from docshare.cli.terminal.output import Spec
 from docshare.contract.plans import PLAN_LIMITS, Plan
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
-    from docshare.cli.framework.exits import ExitCode
-    from docshare.cli.terminal.output import Spec
     from docshare.client import Client
 
 
@@ -24,7 +24,7 @@ class Consent:
     number: int | None
 
 
-def delete_files(ctx: "Context", files: Sequence[str], given: Consent, spec: "Spec", *, dry_run: bool) -> "ExitCode":
+def delete_files(ctx: Context, files: Sequence[str], given: Consent, spec: Spec, *, dry_run: bool) -> ExitCode:
     """Delete ``files`` and print each result; with ``dry_run``, print the requests."""
     client = ctx.client()
     ids = FileResolver(ctx, client).resolve_all(files)
@@ -45,7 +45,7 @@ def delete_files(ctx: "Context", files: Sequence[str], given: Consent, spec: "Sp
     return bulk.run_each(ctx, printer, ids, "file", work)
 
 
-def _confirm_deletion(ctx: "Context", client: "Client", ids: list[str], word: str, given: Consent) -> None:
+def _confirm_deletion(ctx: Context, client: "Client", ids: list[str], word: str, given: Consent) -> None:
     """Raise Stop (2) unless deleting ``ids`` is confirmed; ``word``: the single file as the user named it."""
     what = f"{len(ids)} files" if len(ids) > 1 else word
     if len(ids) == 1 and ctx.may_prompt and not ctx.options.yes and given.typed is None:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.files.rows import GONE, state_of
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule, poll
 from docshare.cli.terminal.text import parse_duration
 from docshare.client.errors import Refused
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 Row = Mapping[str, Any]
@@ -28,7 +28,7 @@ def make_schedule(timeout: str | None, interval: str | None, give_up_after: str)
     )
 
 
-def make_goal(ctx: "Context", views: int | None, state: str | None) -> Callable[[Row | None], bool]:
+def make_goal(ctx: Context, views: int | None, state: str | None) -> Callable[[Row | None], bool]:
     """Return a predicate on the current file (None if gone) that is true once the wait is over."""
     if views is not None:
         return lambda file: file is not None and int(file.get("viewCount", 0)) >= views
@@ -36,7 +36,7 @@ def make_goal(ctx: "Context", views: int | None, state: str | None) -> Callable[
 
 
 def poll_until_met(
-    ctx: "Context", client: "Client", name: str, is_met: Callable[[Row | None], bool], rounds: PollSchedule
+    ctx: Context, client: "Client", name: str, is_met: Callable[[Row | None], bool], rounds: PollSchedule
 ) -> Row | None:
     """Return the file once ``is_met``, its last known state if it is gone, or None on a timeout."""
     last: Row | None = None

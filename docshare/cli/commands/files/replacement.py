@@ -8,15 +8,15 @@ from docshare.cli.commands.upload import new_version
 from docshare.cli.commands.upload.rows import describe_omitted_pictures
 from docshare.cli.framework import bulk, prompts
 from docshare.cli.framework.arguments import FileResolver
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.sources import check_plan_limits
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 
 def replace_document(
-    ctx: "Context", file: str, path: str, name: str | None, *, keep_anchors: bool, check: bool, dry_run: bool
+    ctx: Context, file: str, path: str, name: str | None, *, keep_anchors: bool, check: bool, dry_run: bool
 ) -> Mapping[str, Any] | None:
     """Upload ``path`` (``-``: stdin, shown as ``name``) as the next version of ``file`` and return the response.
 
@@ -45,7 +45,7 @@ def replace_document(
         return row
 
 
-def _confirm(ctx: "Context", client: "Client", uuid: str, word: str) -> None:
+def _confirm(ctx: Context, client: "Client", uuid: str, word: str) -> None:
     """Prompt on a terminal, whether or not there are anchors: the API does not report them."""
     if ctx.may_prompt and not ctx.options.yes:
         what = prompts.describe_file(client, uuid, word)

@@ -3,20 +3,18 @@
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
 from docshare.cli.framework import errors
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 from docshare.contract.amounts import format_distinct_sizes, format_plural, format_size
 from docshare.contract.lint import CHECKS, LEVELS, LintFinding, is_at_least
 from docshare.contract.plans import PLAN_LIMITS, Plan
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 Row = Mapping[str, Any]
 
@@ -94,7 +92,7 @@ def check_size(size: int, plan: Plan | None) -> LintFinding | None:
 class LintReport:
     """Prints the findings that the criteria ask for and counts them by level."""
 
-    def __init__(self, context: "Context", verdict: LintCriteria) -> None:
+    def __init__(self, context: Context, verdict: LintCriteria) -> None:
         self._ctx = context
         self._printer = context.emitter(FINDING_SPEC)
         self._verdict = verdict
@@ -162,7 +160,7 @@ class LintReport:
             self._ctx.flush()
 
 
-def _render_file(path: str, rows: Sequence[Row], context: "Context") -> Iterator[str]:
+def _render_file(path: str, rows: Sequence[Row], context: Context) -> Iterator[str]:
     """Yield the findings in one file, with the advice of each check after its last finding."""
     screen = context.out_screen
     yield screen.paint("bold", clean(path))
@@ -173,7 +171,7 @@ def _render_file(path: str, rows: Sequence[Row], context: "Context") -> Iterator
         yield from _render_finding(row, context, with_fix=last[row["check"]] == at)
 
 
-def _render_finding(row: Row, context: "Context", *, with_fix: bool) -> Iterator[str]:
+def _render_finding(row: Row, context: Context, *, with_fix: bool) -> Iterator[str]:
     screen = context.out_screen
     after = row.get("after")
     label = f"{after or row['level']:<8}"

@@ -8,6 +8,7 @@ from docshare.cli.commands.upload.file_limit import is_at_file_limit
 from docshare.cli.commands.upload.manifest import Entry, UploadManifest
 from docshare.cli.commands.upload.new_version import make_progress_callback
 from docshare.cli.framework.arguments import base_of
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.dry_run import format_json
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.sources import Item, check_plan_limits, fetch_plan
@@ -18,7 +19,6 @@ from docshare.contract.problems import Problem
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 Row = Mapping[str, Any]
@@ -64,7 +64,7 @@ def expired_error(known: Mapping[str, Any], advice: str) -> Stop:
     )
 
 
-def upload_with_progress(context: "Context", client: "Client", item: Item) -> Row:
+def upload_with_progress(context: Context, client: "Client", item: Item) -> Row:
     """Upload ``item`` with a progress bar and return the result.
 
     Raise Stop (2) if it is too large for the plan. A Refused says whether the account is at its file limit.
@@ -82,7 +82,7 @@ def upload_with_progress(context: "Context", client: "Client", item: Item) -> Ro
         raise Stop(ExitCode.USAGE, why, code="local_file") from error
 
 
-def _send(context: "Context", item: Item, send: Callable[..., Row]) -> Row:
+def _send(context: Context, item: Item, send: Callable[..., Row]) -> Row:
     """Open the document and return the response of ``send(file, report)``."""
     with progress.show_progress(context, item.name, item.size) as bar, item.open() as file:
         return send(file, make_progress_callback(bar, item.size, item.name))
@@ -97,7 +97,7 @@ class Pusher:
 
     def __init__(
         self,
-        context: "Context",
+        context: Context,
         client: "Client",
         item: Item,
         digest: str,

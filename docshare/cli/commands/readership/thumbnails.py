@@ -5,18 +5,15 @@ import io
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docshare.report import Thumbnail
-
-if TYPE_CHECKING:
-    from docshare.report import Thumbnail
 
 _WIDTH, _HEIGHT = 280, 560  # maximum pixels
 _QUALITY = 62
 
 
-def render_thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], None]) -> "dict[int, Thumbnail]":
+def render_thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], None]) -> dict[int, Thumbnail]:
     """Render ``pages`` of the PDF at ``path`` as ``data:`` URLs of JPEGs, by page number.
 
     ``done`` is called with the number of finished pages. Pages that cannot be rendered are missing from the result; if
@@ -40,7 +37,7 @@ def render_thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], No
     return found
 
 
-def _render_page(page: Any) -> "Thumbnail":
+def _render_page(page: Any) -> Thumbnail:
     wide, tall = page.get_size()
     image = page.render(scale=min(_WIDTH / max(wide, 1), _HEIGHT / max(tall, 1))).to_pil().convert("RGB")
     target = io.BytesIO()

@@ -22,9 +22,9 @@ from docshare.cli.framework.sources import build_items, check_item
 from docshare.contract.plans import Plan as AccountPlan
 
 if TYPE_CHECKING:
+    from docshare.server.instance import DirectoryOwner
     from docshare.server.serve import ServingInstance
     from docshare.server.services.accounts.accounts import FirstRunResult
-    from docshare.server.store.instance import DirectoryOwner
 
 _API_KEY_NAME = "serve"
 _TASK_STOP_TIMEOUT_S = 30.0  # seconds for the command of --exec to exit after SIGTERM

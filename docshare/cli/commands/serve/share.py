@@ -16,8 +16,8 @@ from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
+    from docshare.server.instance import Instance
     from docshare.server.services.accounts.accounts import FirstRunResult
-    from docshare.server.store.instance import Instance
 
 LOCAL_PROFILE = "local"  # the profile that ``serve`` creates
 

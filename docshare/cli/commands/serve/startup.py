@@ -13,8 +13,8 @@ from docshare.cli.framework.exits import ExitCode, Stop
 
 if TYPE_CHECKING:
     from docshare.server.config import Config
+    from docshare.server.instance import DirectoryOwner
     from docshare.server.serve import BoundPort, ServingInstance
-    from docshare.server.store.instance import DirectoryOwner
 
 _PLACEHOLDER_URL = "http://127.0.0.1"  # until the port is known
 
@@ -53,7 +53,7 @@ def load_serve_config(ctx: Context, plan: ServeOptions, base_url: str = _PLACEHO
 
 def find_owner(data_dir: Path) -> "DirectoryOwner | None":
     """Return the server that owns ``data_dir``, or None if none is running."""
-    from docshare.server.store.instance import read_owner
+    from docshare.server.instance import read_owner
     from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
     if not data_dir.is_dir():
@@ -75,10 +75,10 @@ def start_server(ctx: Context, plan: ServeOptions) -> "Iterator[ServingInstance]
     Raise Stop: (7) if the port or the data directory is in use, (2) for wrong settings and a host that cannot confine
     the processes that open documents, (11) if the database or the storage cannot be reached, (13) if it is damaged.
     """
+    from docshare.server.instance import announce, open_instance
     from docshare.server.pdf.probe import UnconfinedError
     from docshare.server.serve import PortInUse, ServingInstance, bind_port, serve_instance
     from docshare.server.services.operations import environment_checks
-    from docshare.server.store.instance import announce, open_instance
     from docshare.server.store.lock import AlreadyLocked
     from docshare.server.supervisor import WorkerFailedError
 

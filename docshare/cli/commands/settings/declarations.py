@@ -7,10 +7,11 @@ The kind of a row says how its values are typed, validated and shown.
 import math
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from docshare.cli.commands.settings.overrides import parse_page_range
 from docshare.cli.commands.settings.values import parse_json, parse_time
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.cells import format_cell
 from docshare.contract import fields, kinds, limits, viewer
@@ -19,9 +20,6 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, Setting
 from docshare.contract.wire import format_instant
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 VIEWER = "viewerSettings"
 
@@ -36,13 +34,13 @@ _NOUNS = {
 }
 
 
-def _parse_boolean(_context: "Context", row: "SettingRow", text: str) -> bool:
+def _parse_boolean(_context: Context, row: "SettingRow", text: str) -> bool:
     if text not in ("true", "false"):
         raise Stop(ExitCode.USAGE, f"{row.key} must be true or false")
     return text == "true"
 
 
-def _parse_number(_context: "Context", row: "SettingRow", text: str) -> float:
+def _parse_number(_context: Context, row: "SettingRow", text: str) -> float:
     kind: type[int] | type[float] = int if row.kind == "integer" else float
     try:
         number = kind(text)
@@ -74,7 +72,7 @@ class Kind(NamedTuple):
     the setting; ``format``: API value to text."""
 
     allowed: str = ""
-    parse: Callable[["Context", "SettingRow", str], Any] = lambda _context, _row, text: text
+    parse: Callable[[Context, "SettingRow", str], Any] = lambda _context, _row, text: text
     format: Callable[[Any], str] = format_cell
 
 
@@ -127,7 +125,7 @@ class SettingRow(NamedTuple):
         """Return the allowed values as text."""
         return SETTING_KINDS[self.kind].allowed or ", ".join(self.words) or f"{self.low} to {self.high}"
 
-    def parse(self, context: "Context", text: str) -> Any:
+    def parse(self, context: Context, text: str) -> Any:
         """Return the API value of ``text``; None clears the setting. Raise Stop (2) if the kind does not allow it."""
         return SETTING_KINDS[self.kind].parse(context, self, text)
 

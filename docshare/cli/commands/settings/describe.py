@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docshare.cli.commands.settings.declarations import ROWS, VIEWER
 from docshare.cli.commands.settings.stored import (
@@ -11,15 +11,13 @@ from docshare.cli.commands.settings.stored import (
     Difference,
     flatten_viewer,
 )
+from docshare.cli.framework.context import Context
 from docshare.cli.terminal.cells import format_cell
 from docshare.cli.terminal.text import format_local_time, format_relative_time
 from docshare.contract.wire import parse_instant
 
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
-
-def _describe_setting(context: "Context", key: str, value: Any) -> str:
+def _describe_setting(context: Context, key: str, value: Any) -> str:
     """Return a setting in a few words: ``slug "q3"``, ``expires 2026-12-01 09:00 (10 days)``, ``no view limit``."""
     if key in ("deleteAt", "neverExpire"):
         return _describe_expiry(context, None if key == "neverExpire" else value)
@@ -37,7 +35,7 @@ def _format_value(key: str, value: Any) -> str:
     return ROWS[key].format(value) if key in ROWS else format_cell(value)
 
 
-def _describe_expiry(context: "Context", value: Any) -> str:
+def _describe_expiry(context: Context, value: Any) -> str:
     millis = parse_instant(str(value))
     if millis is None:
         return "never expires"
@@ -46,12 +44,12 @@ def _describe_expiry(context: "Context", value: Any) -> str:
     return f"expires {format_local_time(millis)}{words}"
 
 
-def describe_values(context: "Context", values: Sequence[tuple[str, Any]]) -> list[str]:
+def describe_values(context: Context, values: Sequence[tuple[str, Any]]) -> list[str]:
     """Describe each of ``values``, which come from ``list_values``."""
     return [_describe_setting(context, key, value) for key, value in values] or ["no changes"]
 
 
-def describe_difference(context: "Context", change: Difference) -> str:
+def describe_difference(context: Context, change: Difference) -> str:
     """Return a change in a few words: ``slug "q2" -> "q3"``."""
     arrow = context.err_screen.glyph("→")
     noun = ROWS[change.key].noun if change.key in ROWS else ""
@@ -59,7 +57,7 @@ def describe_difference(context: "Context", change: Difference) -> str:
     return f"{noun or change.key} {before} {arrow} {after}"
 
 
-def _describe_side(context: "Context", key: str, value: Any) -> str:
+def _describe_side(context: Context, key: str, value: Any) -> str:
     if key == "deleteAt":
         return _describe_expiry(context, value).removeprefix("expires ").removesuffix(" expires")
     if key == "password":

@@ -1,7 +1,7 @@
 """``docshare settings get`` and ``export``: print the settings."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docshare.cli.commands.settings.declarations import ROWS, VIEWER, canonicalize, find_setting, is_object_key
 from docshare.cli.commands.settings.stored import (
@@ -11,15 +11,13 @@ from docshare.cli.commands.settings.stored import (
     get_viewer_settings,
     merge_viewer,
 )
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.cells import format_cell
 from docshare.cli.terminal.output import Emitter, Spec
 from docshare.cli.terminal.text import clean
 from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 PROTECTED = "protected"  # the key of a File object that says whether a password is set
 
@@ -67,7 +65,7 @@ def parse_keys(keys: Sequence[str]) -> list[str]:
     return found
 
 
-def print_settings(context: "Context", file: Mapping[str, Any], keys: Sequence[str]) -> None:
+def print_settings(context: Context, file: Mapping[str, Any], keys: Sequence[str]) -> None:
     """Print all settings of a File object, or those of ``keys`` (canonical)."""
     if len(keys) == 1:
         value = get_effective_value(file, keys[0])
@@ -80,7 +78,7 @@ def print_settings(context: "Context", file: Mapping[str, Any], keys: Sequence[s
     printer.emit(chosen if nested else flatten(chosen))
 
 
-def _render_settings(row: Mapping[str, Any], context: "Context") -> Iterator[str]:
+def _render_settings(row: Mapping[str, Any], context: Context) -> Iterator[str]:
     """Yield lines with key, value and plan for people, grouped by block of ``viewerSettings``."""
     width, group, screen = max(map(len, row), default=0), "file", context.out_screen
     for key, value in row.items():

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docshare.cli.commands.settings.changes import SettingChanges
 from docshare.cli.commands.settings.declarations import ROWS, SettingRow, canonicalize, find_setting, is_object_key
@@ -11,6 +11,7 @@ from docshare.cli.commands.settings.options import SharingOptions, UploadSetting
 from docshare.cli.commands.settings.overrides import parse_page_range
 from docshare.cli.commands.settings.values import parse_json, parse_time, read_settings
 from docshare.cli.framework.connection import keep_secret
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_text
 from docshare.cli.framework.prompts import read_hidden
@@ -18,9 +19,6 @@ from docshare.contract.limits import GATE_FIELDS
 from docshare.contract.patterns import Pattern
 from docshare.contract.viewer import PRESETS
 from docshare.contract.wire import format_instant
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 _ASSIGNMENT = Pattern(r"([A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*)(:?=)(.*)", re.DOTALL)
 _NONE = "none"
@@ -36,7 +34,7 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def gather(
-    context: "Context",
+    context: Context,
     given: SharingOptions,
     words: Iterable[str] = (),
     *,
@@ -68,7 +66,7 @@ def gather(
     return changes
 
 
-def _put_option(context: "Context", changes: SettingChanges, option: str, key: str, given: Any) -> None:
+def _put_option(context: Context, changes: SettingChanges, option: str, key: str, given: Any) -> None:
     if option in _READERS:
         key, value = _READERS[option](context, key, given)
     else:
@@ -90,7 +88,7 @@ def _require_text(key: str, value: Any) -> Any:
     return value
 
 
-def _read_expiry(context: "Context", key: str, text: str) -> tuple[str, Any]:
+def _read_expiry(context: Context, key: str, text: str) -> tuple[str, Any]:
     if text == "never":
         return "neverExpire", True
     found = parse_time(context, text, "--expires")
@@ -100,7 +98,7 @@ def _read_expiry(context: "Context", key: str, text: str) -> tuple[str, Any]:
     return key, format_instant(found)
 
 
-def _read_background(_context: "Context", key: str, look: str) -> tuple[str, Any]:
+def _read_background(_context: Context, key: str, look: str) -> tuple[str, Any]:
     if look == _NONE:
         return key, None
     if look in PRESETS:
@@ -111,7 +109,7 @@ def _read_background(_context: "Context", key: str, look: str) -> tuple[str, Any
 
 
 # Options whose value is not the API value, in the order of the request: each returns the key and the API value.
-_READERS: dict[str, Callable[["Context", str, Any], tuple[str, Any]]] = {
+_READERS: dict[str, Callable[[Context, str, Any], tuple[str, Any]]] = {
     "pages": lambda _context, key, text: (key, parse_page_range(text, "--pages")),
     "expires": _read_expiry,
     "gate": lambda context, key, source: (
@@ -130,7 +128,7 @@ _HINTS = {
 }
 
 
-def _put_assignment(context: "Context", changes: SettingChanges, word: str, *, lenient: bool) -> None:
+def _put_assignment(context: Context, changes: SettingChanges, word: str, *, lenient: bool) -> None:
     match = _ASSIGNMENT.fullmatch(word)
     if match is None:
         raise Stop(ExitCode.USAGE, f"{word!r} is not a setting", hint="Use KEY=VALUE or KEY:=JSON.")
@@ -150,7 +148,7 @@ def _put_assignment(context: "Context", changes: SettingChanges, word: str, *, l
     changes.put(key, value)
 
 
-def _parse_text(context: "Context", row: SettingRow, text: str) -> Any:
+def _parse_text(context: Context, row: SettingRow, text: str) -> Any:
     """Return the API value of the text behind ``KEY=``; None clears the setting."""
     if _require_text(row.key, text) == "null":
         return None
@@ -159,7 +157,7 @@ def _parse_text(context: "Context", row: SettingRow, text: str) -> Any:
     return row.parse(context, text)
 
 
-def _read_password(context: "Context", file: str | None, *, prompt: bool) -> str | None:
+def _read_password(context: Context, file: str | None, *, prompt: bool) -> str | None:
     if file is not None and prompt:
         raise Stop(ExitCode.USAGE, "--password-file and --password-prompt cannot be used together")
     if prompt:
@@ -173,7 +171,7 @@ def _read_password(context: "Context", file: str | None, *, prompt: bool) -> str
     return keep_secret(context, secret)
 
 
-def _prompt_password(context: "Context") -> str:
+def _prompt_password(context: Context) -> str:
     """Return the password, typed twice without echo and not trimmed."""
     if not context.may_prompt:
         hint = "Use --password-file F."
@@ -184,7 +182,7 @@ def _prompt_password(context: "Context") -> str:
     return secret
 
 
-def use_manage_token(ctx: "Context", path: str) -> None:
+def use_manage_token(ctx: Context, path: str) -> None:
     """Use only the manage token in ``path`` from now on, and no other credential."""
     try:
         token = Path(path).read_text(encoding="utf-8").strip()

@@ -4,16 +4,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_text
 from docshare.cli.terminal.text import parse_duration
 from docshare.contract.patterns import Pattern
 from docshare.contract.wire import format_instant, parse_instant
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 _DURATION = Pattern(r"[0-9.]+[a-z]+", re.ASCII)
 _LOCAL_TIME = Pattern(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
@@ -37,7 +35,7 @@ def is_duration(text: str) -> bool:
     return _DURATION.fullmatch(text) is not None
 
 
-def parse_time(context: "Context", text: str, name: str) -> int:
+def parse_time(context: Context, text: str, name: str) -> int:
     """Return the time in milliseconds since 1970 that ``text`` stands for; raise Stop (2) if it is not a time.
 
     ``7d`` counts from now, a datetime without an offset is local time, and a date means the end of that day.
@@ -63,7 +61,7 @@ def _parse_local_time(text: str) -> int:
     return int(bare.astimezone(UTC).timestamp() * 1000)
 
 
-def read_settings(context: "Context", source: str, what: str) -> dict[str, Any]:
+def read_settings(context: Context, source: str, what: str) -> dict[str, Any]:
     """Read the settings from a JSON or TOML file (``-``: stdin); raise Stop (2) if it does not hold an object."""
     text = read_text(context, source, what)
     is_toml = source.endswith(".toml") or (not source.endswith(".json") and not text.lstrip().startswith(("{", "[")))
@@ -82,7 +80,7 @@ def _parse_toml(text: str, source: str) -> Any:
         raise Stop(ExitCode.USAGE, f"{source} is not valid TOML: {error}") from None
 
 
-def _convert_values(context: "Context", found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _convert_values(context: Context, found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the keys with their API values. A date or time is read as on the command line."""
     for key, value in found.items():
         text = value.isoformat() if isinstance(value, date | datetime) else value

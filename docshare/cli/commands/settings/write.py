@@ -19,6 +19,7 @@ from docshare.cli.commands.settings.stored import (
 )
 from docshare.cli.framework import bulk
 from docshare.cli.framework.arguments import FileResolver, base_of
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import ClientError, Refused
 from docshare.contract.limits import MANAGE_EXPIRY_MS
@@ -28,7 +29,6 @@ from docshare.contract.settings import SETTINGS
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 Row = Mapping[str, Any]
@@ -52,7 +52,7 @@ class WriteOptions(NamedTuple):
 class SettingsWriter:
     """Writes ``changes`` to files. ``mismatches``: number of files whose stored values differ from the sent ones."""
 
-    def __init__(self, context: "Context", client: "Client", changes: SettingChanges, way: WriteOptions) -> None:
+    def __init__(self, context: Context, client: "Client", changes: SettingChanges, way: WriteOptions) -> None:
         if not changes:
             raise Stop(ExitCode.USAGE, "no settings given", hint="See: docshare settings schema")
         if way.uses_manage_token:
@@ -140,7 +140,7 @@ def _build_address(file: Mapping[str, Any], body: Mapping[str, Any]) -> Row:
 
 
 def write_settings(
-    context: "Context",
+    context: Context,
     words: Sequence[str],
     changes: SettingChanges,
     options: WriteOptions,
@@ -181,7 +181,7 @@ def add_hint(refusal: Refused, body: Mapping[str, Any]) -> Refused:
     return refusal
 
 
-def _check_manage_token_limits(context: "Context", fields: Mapping[str, Any]) -> None:
+def _check_manage_token_limits(context: Context, fields: Mapping[str, Any]) -> None:
     """Raise Stop (2) for an expiry that a manage token cannot set; the server would silently shorten it."""
     if fields.get("neverExpire"):
         raise Stop(ExitCode.USAGE, "a manage token cannot set 'never'; the link expires after 7 days at most")

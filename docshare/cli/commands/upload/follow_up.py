@@ -1,18 +1,15 @@
 """Steps after an upload for people at a terminal: draw the QR code, copy the link, open it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from docshare.cli.commands.browse import may_open
 from docshare.cli.commands.qr import draw_code
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import Stop
 from docshare.cli.terminal.clipboard import copy_text
 
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
-
-def present_links(context: "Context", links: Sequence[str], *, qr: bool, copy: bool, open_link: bool) -> None:
+def present_links(context: Context, links: Sequence[str], *, qr: bool, copy: bool, open_link: bool) -> None:
     """Draw, copy or open the share ``links``. A failure is only a warning, because the upload has succeeded."""
     if not links:
         return
@@ -24,7 +21,7 @@ def present_links(context: "Context", links: Sequence[str], *, qr: bool, copy: b
         context.warn("cannot open the link: no browser found")
 
 
-def _draw_qr(context: "Context", link: str) -> None:
+def _draw_qr(context: Context, link: str) -> None:
     if not context.stdout_tty:
         context.warn("--qr draws on a terminal only; save an image with: docshare qr @last -o code.png")
         return

@@ -12,6 +12,7 @@ from docshare.cli.commands.variants.plan import LinkOptions, check_page_ranges, 
 from docshare.cli.commands.variants.recipients import describe_source, read_sheet
 from docshare.cli.commands.variants.rows import build_links_spec
 from docshare.cli.framework import errors
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.framework.sources import fetch_plan
 from docshare.cli.terminal.output import Emitter
@@ -21,7 +22,6 @@ from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
     from docshare.cli.commands.upload.send import UploadResult
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 _OPTION = "--variants-csv"
@@ -34,7 +34,7 @@ class UploadLinks:
     its links fails. ``ending``: 12 once a link has failed for a file that is kept.
     """
 
-    def __init__(self, context: "Context", source: str, *, rollback: bool = False) -> None:
+    def __init__(self, context: Context, source: str, *, rollback: bool = False) -> None:
         self._ctx = context
         self._source = source
         self._rollback = rollback

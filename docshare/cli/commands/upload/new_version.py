@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
 from docshare.cli.framework.sources import Item, build_items, check_item, spool_stdin
@@ -13,7 +14,6 @@ from docshare.contract.amounts import format_plural
 from docshare.contract.media import DOCUMENTS
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 Row = Mapping[str, Any]
@@ -26,7 +26,7 @@ _CONVERTING = "converting on server"
 _CONVERTED_EXTENSIONS = tuple(kind.extension for kind in DOCUMENTS.values() if kind.is_converted)
 
 
-def read_item(context: "Context", path: str, name: str | None, held: ExitStack, *, check: bool) -> Item:
+def read_item(context: Context, path: str, name: str | None, held: ExitStack, *, check: bool) -> Item:
     """Return the document at ``path`` (``-``: stdin), validated if ``check``. Raise Stop (2) if it cannot be sent."""
     if path == STDIN and name is None:
         raise Stop(ExitCode.USAGE, "reading from stdin requires --name")
@@ -37,7 +37,7 @@ def read_item(context: "Context", path: str, name: str | None, held: ExitStack, 
     return item
 
 
-def replace_with_progress(context: "Context", client: "Client", file: str, item: Item, *, keep_anchors: bool) -> Row:
+def replace_with_progress(context: Context, client: "Client", file: str, item: Item, *, keep_anchors: bool) -> Row:
     """Replace a document while showing progress; raise as ``replace_content``, or Stop (2) if it cannot be read."""
     with progress.show_progress(context, item.name, item.size) as bar:
         report = make_progress_callback(bar, item.size, item.name)
@@ -49,7 +49,7 @@ def replace_with_progress(context: "Context", client: "Client", file: str, item:
 
 
 def replace_content(
-    context: "Context",
+    context: Context,
     client: "Client",
     file: str,
     item: Item,
@@ -79,7 +79,7 @@ def replace_content(
     raise AssertionError("the last attempt returns or raises")
 
 
-def _warn_about_ranges(context: "Context", row: Row, file: str) -> None:
+def _warn_about_ranges(context: Context, row: Row, file: str) -> None:
     """Warn about links that no longer show any pages."""
     if row.get("pageRangeEmpty"):
         context.warn("readers see no pages: the new version has none of the pages in the page range")

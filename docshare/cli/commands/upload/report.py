@@ -1,19 +1,17 @@
 """The output of ``docshare upload``: one link per line for scripts, link and facts for people, JSON for both."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docshare.cli.commands.upload.rows import describe_omitted_pictures, is_plain_requested
 from docshare.cli.commands.upload.send import Failure, Row, UploadResult
 from docshare.cli.commands.upload.settings import DEFAULT_FACTS, NewSettings, SettingsWriteError
 from docshare.cli.framework import errors
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, exit_code
 from docshare.cli.framework.sources import Item
 from docshare.cli.local import cache
 from docshare.cli.terminal.output import Emitter
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 
 class UploadReport:
@@ -24,7 +22,7 @@ class UploadReport:
 
     def __init__(
         self,
-        context: "Context",
+        context: Context,
         printer: Emitter,
         items: Sequence[Item],
         *,

@@ -30,12 +30,11 @@ from docshare.cli.framework.sources import (
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.upload.links import UploadLinks
     from docshare.client import Client
 
 
 def run_upload(
-    ctx: Context, paths: Sequence[str], given: UploadOptions, present: "Callable[..., None] | None" = None
+    ctx: Context, paths: Sequence[str], given: UploadOptions, present: Callable[..., None] | None = None
 ) -> ExitCode:
     """Upload ``paths`` and return the exit code. Raise Stop (2) for options that cannot be used together.
 
@@ -105,7 +104,7 @@ class _LinkSteps:
     create: Callable[[Row], None]
 
 
-def _prepare_links(ctx: Context, source: str | None, *, rollback: bool, stdin_taken: bool) -> "UploadLinks | None":
+def _prepare_links(ctx: Context, source: str | None, *, rollback: bool, stdin_taken: bool) -> UploadLinks | None:
     if source is None:
         return None
     if source == STDIN and stdin_taken:
@@ -149,7 +148,7 @@ def _preview_requests(
     items: Sequence[Item],
     skips: SkipRules,
     settings: NewSettings | None,
-    links: "UploadLinks | None",
+    links: UploadLinks | None,
     *,
     single: bool,
 ) -> ExitCode:

@@ -10,6 +10,7 @@ from docshare.cli.commands.upload.file_limit import is_at_file_limit
 from docshare.cli.commands.upload.manifest import Entry, UploadManifest
 from docshare.cli.commands.upload.new_version import ProgressCallback, make_progress_callback, replace_content
 from docshare.cli.commands.upload.settings import NewSettings, SettingsWriteError
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.sources import Item
 from docshare.cli.terminal import progress
@@ -17,7 +18,6 @@ from docshare.client.errors import ClientError, NotConnected, RateLimited, Redir
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 Row = dict[str, Any]
@@ -67,7 +67,7 @@ class Uploader:
 
     def __init__(
         self,
-        context: "Context",
+        context: Context,
         client: "Client",
         items: Sequence[Item],
         skips: SkipRules,
@@ -135,7 +135,7 @@ class Uploader:
                     yield result
 
     def _run_worker(
-        self, results: "queue.SimpleQueue[UploadResult | BaseException | None]", shares: "_CombinedProgress"
+        self, results: queue.SimpleQueue[UploadResult | BaseException | None], shares: "_CombinedProgress"
     ) -> None:
         try:
             with self._client.fork() as client:

@@ -13,6 +13,7 @@ from docshare.cli.commands.settings.options import UploadSettings
 from docshare.cli.commands.settings.stored import describe_ineffective_domains, list_values, mask
 from docshare.cli.commands.settings.write import add_hint
 from docshare.cli.framework.arguments import base_of
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.framework.inputs import STDIN
 from docshare.cli.framework.sources import fetch_plan
@@ -20,7 +21,6 @@ from docshare.client.errors import ClientError, Refused
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 Row = Mapping[str, Any]
@@ -60,7 +60,7 @@ class NewSettings:
         """Return the request body without the password."""
         return json.dumps(mask(self._body))
 
-    def describe(self, context: "Context") -> Sequence[str]:
+    def describe(self, context: Context) -> Sequence[str]:
         """Return the facts to print below the link: expiry, password, and the other settings."""
         first = {key: self._body[key] for key in _FIRST_KEYS if key in self._body}
         rest = {key: value for key, value in self._body.items() if key not in first}
@@ -132,7 +132,7 @@ def try_delete(client: "Client", file: str) -> bool:
 
 
 def build_new_settings(
-    context: "Context", given: UploadSettings, *, rollback: bool, linked: bool, single: bool, stdin_taken: bool
+    context: Context, given: UploadSettings, *, rollback: bool, linked: bool, single: bool, stdin_taken: bool
 ) -> NewSettings | None:
     """Return the settings that the options of ``docshare upload`` ask for, or None.
 

@@ -14,12 +14,12 @@ from docshare.cli.commands.variants.rows import build_links_spec
 from docshare.cli.commands.variants.single import build_body
 from docshare.cli.framework import bulk
 from docshare.cli.framework.arguments import FileResolver
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.dry_run import format_json
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.storage import make_directory
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 _RECHECK_DELAYS = (2.0, 5.0)  # seconds before each check of what a crashed run may have left behind
@@ -40,7 +40,7 @@ class VariantOptions:
     partial: bool = False
 
 
-def preview_requests(ctx: "Context", file: str, sheet: RecipientSheet, order: VariantOptions) -> ExitCode:
+def preview_requests(ctx: Context, file: str, sheet: RecipientSheet, order: VariantOptions) -> ExitCode:
     """Print the requests of ``--dry-run``, without rows that already have a link."""
     before = {} if order.out is None else ResultFile(order.out, sheet, order.label_column, pictures=False).load()
     done = {label for label, result in before.items() if result["uuid"]}
@@ -50,7 +50,7 @@ def preview_requests(ctx: "Context", file: str, sheet: RecipientSheet, order: Va
         return bulk.print_requests(ctx, [("POST", path, format_json(body)) for body in bodies])
 
 
-def create_all(ctx: "Context", client: "Client", name: str, sheet: RecipientSheet, order: VariantOptions) -> ExitCode:
+def create_all(ctx: Context, client: "Client", name: str, sheet: RecipientSheet, order: VariantOptions) -> ExitCode:
     """Create and print the links of ``sheet`` for the file ``name``; return 0, or 12 if some rows got none.
 
     An error that stops the run is raised after all finished rows are printed and in the result file.
@@ -77,7 +77,7 @@ def create_all(ctx: "Context", client: "Client", name: str, sheet: RecipientShee
 
 
 def _fetch_variants(
-    ctx: "Context", client: "Client", name: str, before: Mapping[str, Result]
+    ctx: Context, client: "Client", name: str, before: Mapping[str, Result]
 ) -> Sequence[Mapping[str, Any]]:
     """Return the variants of the file, after waiting for a request that an earlier run may have left pending."""
     found = client.variants.list(name)

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.variants.names import FileVariant, short_id
 from docshare.cli.framework import bulk
+from docshare.cli.framework.context import Context
+from docshare.cli.framework.exits import ExitCode
+from docshare.cli.terminal.output import Spec
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
-    from docshare.cli.framework.exits import ExitCode
-    from docshare.cli.terminal.output import Spec
     from docshare.client import Client
 
 Row = Mapping[str, Any]
 
 
 def update_all(
-    ctx: "Context", client: "Client", found: Sequence[FileVariant], changes: Row, spec: "Spec", *, dry_run: bool
-) -> "ExitCode":
+    ctx: Context, client: "Client", found: Sequence[FileVariant], changes: Row, spec: Spec, *, dry_run: bool
+) -> ExitCode:
     """Send ``changes`` for every variant and print the results; with ``dry_run``, print the requests."""
     body = json.dumps(changes, ensure_ascii=False)
     ctx.trace(f"request body: {body}")
@@ -35,8 +35,8 @@ def update_all(
 
 
 def run_each(
-    ctx: "Context", client: "Client", found: Sequence[FileVariant], spec: "Spec", work: Callable[[FileVariant], Row]
-) -> "ExitCode":
+    ctx: Context, client: "Client", found: Sequence[FileVariant], spec: Spec, work: Callable[[FileVariant], Row]
+) -> ExitCode:
     """Call ``work`` for every variant, at the pace that the server allows, and print what it returns."""
     by_name = {short_id(each.variant): each for each in found}
 
@@ -48,8 +48,8 @@ def run_each(
 
 
 def preview_requests(
-    ctx: "Context", found: Sequence[FileVariant], method: str, *, query: str = "", body: str = ""
-) -> "ExitCode":
+    ctx: Context, found: Sequence[FileVariant], method: str, *, query: str = "", body: str = ""
+) -> ExitCode:
     """Print the requests of ``--dry-run``."""
     requests = [(method, f"/api/v1/files/{each.file}/variants/{each.uuid}{query}", body) for each in found]
     return bulk.print_requests(ctx, requests)

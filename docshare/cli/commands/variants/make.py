@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.variants.plan import CREATED, DUPLICATE, FAILED, PENDING, RECOVERED, SENDING, RecipientLink
 from docshare.cli.commands.variants.qr_images import save_qr_image
+from docshare.cli.commands.variants.result_file import ResultFile
 from docshare.cli.framework import errors
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.local import cache
 from docshare.cli.terminal import progress
@@ -17,8 +19,6 @@ from docshare.client.errors import ClientError
 from docshare.contract.problems import Problem
 
 if TYPE_CHECKING:
-    from docshare.cli.commands.variants.result_file import ResultFile
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 # Failures that every further row would repeat, or that must be looked into first.
@@ -37,13 +37,13 @@ class VariantCreator:
 
     def __init__(
         self,
-        context: "Context",
+        context: Context,
         client: "Client",
         file: str,
         links: Sequence[RecipientLink],
         *,
         known: Sequence[Mapping[str, Any]],
-        results: "ResultFile | None" = None,
+        results: ResultFile | None = None,
         pictures: Path | None = None,
         printer: Emitter | None = None,
     ) -> None:

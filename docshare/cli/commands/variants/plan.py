@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, RecipientRow, RecipientSheet, reject_bad_rows
 from docshare.cli.commands.variants.result_file import Result
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.contract.amounts import format_plural
 from docshare.contract.limits import VARIANTS_PER_FILE
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.client import Client
 
 Row = Mapping[str, Any]
@@ -71,7 +71,7 @@ class LinkOptions:
 
 
 def resolve_links(
-    context: "Context",
+    context: Context,
     sheet: RecipientSheet,
     before: Mapping[str, Result],
     existing: Sequence[Row],
@@ -168,7 +168,7 @@ def _limit_links(links: Sequence[RecipientLink], existing: int, options: LinkOpt
         link.status = NO_ROOM
 
 
-def check_page_ranges(ctx: "Context", client: "Client", name: str, links: Sequence[RecipientLink], source: str) -> None:
+def check_page_ranges(ctx: Context, client: "Client", name: str, links: Sequence[RecipientLink], source: str) -> None:
     """Raise Stop (2) for page ranges beyond the last page; fetch the file only if there are ranges."""
     wanted = [link.recipient for link in links if link.is_wanted]
     ends = [(each, each.overrides.get("pageRange", {"to": 0})["to"]) for each in wanted]

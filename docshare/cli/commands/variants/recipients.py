@@ -6,17 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docshare.cli.commands.settings.overrides import Overrides, build_overrides
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes
 from docshare.contract.fields import text_parser
 from docshare.contract.limits import VARIANT_LABEL_CHARS, VARIANTS_PER_FILE
 from docshare.contract.problems import Problem
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 RESULT_COLUMNS = ("uuid", "shortId", "url", "status", "error")
 PICTURE_COLUMN = "qr"
@@ -76,7 +74,7 @@ def expand_template(count: int, template: str) -> list[str]:
     return [_format_label(template, n) for n in range(1, count + 1)]
 
 
-def build_sheet(context: "Context", labels: Sequence[str], overrides: Overrides, option: str) -> RecipientSheet:
+def build_sheet(context: Context, labels: Sequence[str], overrides: Overrides, option: str) -> RecipientSheet:
     """Return one recipient for each of ``labels``; ``option`` is the option they come from, for messages.
 
     Raise Stop (2) for invalid labels.
@@ -91,7 +89,7 @@ def _format_label(template: str, n: int) -> str:
 
 
 def read_sheet(
-    context: "Context",
+    context: Context,
     source: str,
     *,
     label_column: str,
@@ -127,7 +125,7 @@ def describe_source(source: str) -> str:
     return "stdin" if source == STDIN else source
 
 
-def _read_text(context: "Context", source: str, option: str) -> str:
+def _read_text(context: Context, source: str, option: str) -> str:
     raw = read_bytes(context, source, option)
     try:
         return raw.decode()
@@ -213,9 +211,7 @@ def _build_recipient(row: int, label: str, overrides: Callable[[], Overrides], c
         return RecipientRow(row, label[:VARIANT_LABEL_CHARS], cells=cells, error=error.detail)
 
 
-def reject_bad_rows(
-    context: "Context", bad: Sequence[tuple[RecipientRow, str]], source: str, *, hint: str = ""
-) -> None:
+def reject_bad_rows(context: Context, bad: Sequence[tuple[RecipientRow, str]], source: str, *, hint: str = "") -> None:
     """Raise Stop (2) before anything is sent if ``source`` (its name in messages) has ``bad`` rows; print each."""
     if not bad:
         return

@@ -7,15 +7,12 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from docshare.cli.commands.variants.recipients import PICTURE_COLUMN, RESULT_COLUMNS, RecipientRow, RecipientSheet
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.storage import hold_lock, replace_file
 from docshare.cli.terminal.csv_line import escape_formula
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 Result = Mapping[str, str]
 
@@ -37,7 +34,7 @@ class ResultFile:
         self._columns = (*self._plain, PICTURE_COLUMN) if pictures else self._plain
         self._unmatched_rows: list[list[str]] = []
 
-    def lock(self, context: "Context") -> AbstractContextManager[bool]:
+    def lock(self, context: Context) -> AbstractContextManager[bool]:
         """Lock the file against other runs; yield False if another run holds the lock."""
         name = hashlib.sha256(os.path.realpath(self._path).encode("utf-8", "surrogateescape")).hexdigest()
         return hold_lock(context.state_dir / "results" / f"{name}.lock", wait=False)

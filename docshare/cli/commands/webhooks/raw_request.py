@@ -2,15 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from docshare.cli.commands.webhooks import verify
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_bytes
 from docshare.contract.signing import SignatureVerdict
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 _REQUEST_LINE = re.compile(r"[A-Z]+ \S+ HTTP/[0-9.]+", re.ASCII)
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
@@ -72,7 +69,7 @@ def _request_error(why: str) -> Stop:
 
 
 def examine_request(
-    ctx: "Context", secret: str, source: str, header: str, times: tuple[int, int]
+    ctx: Context, secret: str, source: str, header: str, times: tuple[int, int]
 ) -> verify.SignatureFinding:
     """Examine the signature of the saved request in ``source``. ``times``: now and the tolerance (ms)."""
     saved = parse_request(read_bytes(ctx, source, "--request"))

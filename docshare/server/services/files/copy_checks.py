@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from docshare.contract.problems import Problem
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.pdf.engine import Derivation, UnrenderableError
 from docshare.server.rules import downloads as rules
 from docshare.server.runtime import Runtime

@@ -9,7 +9,7 @@ from itertools import groupby
 from docshare.contract import media
 from docshare.contract.names import clean_name
 from docshare.contract.plans import PLAN_LIMITS, Plan
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.http.multipart import ReceivedFile
 from docshare.server.office.detect import detect_kind
 from docshare.server.pdf.answers import Inspection

@@ -6,7 +6,7 @@ store does not answer then, or a backup is being made, the job ``delete_remember
 
 from collections.abc import Sequence
 
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.runtime import Runtime
 from docshare.server.store.blobs import ORPHAN_AGE_MS, REMOVAL_JOB
 from docshare.server.store.lock import is_locked

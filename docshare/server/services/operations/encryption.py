@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from docshare.contract.problems import Problem
+from docshare.server import faults
 from docshare.server.config import ConfigError
-from docshare.server.http import faults
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import removals, sealed_blobs

@@ -273,8 +273,8 @@ def test_a_mistyped_directory_is_an_error_and_a_remote_server_is_not(shell: Shel
 def test_a_hanging_server_is_reported_and_doctor_waits_for_it_only_once(
     shell: Shell, make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from docshare.server.instance import Instance, announce
     from docshare.server.store.identity import instance_key
-    from docshare.server.store.instance import Instance, announce
     from docshare.server.store.lock import DirectoryLock
 
     monkeypatch.setattr("docshare.cli.commands.doctor.instance.TIMEOUT_S", 0.3)

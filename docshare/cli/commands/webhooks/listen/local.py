@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docshare.cli.framework.admin_channel import RunningServer
+from docshare.cli.framework.context import Context
 from docshare.cli.framework.polling import FailureTracker, is_final
 from docshare.client.errors import TransportError
 from docshare.contract.problems import Problem
-
-if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
 
 _KEEP_ALIVE_S = 10.0  # seconds; a sixth of the time after which the subscription expires
 _RETRY_DELAY_S = 1.0  # seconds; first delay while the server does not respond
@@ -24,7 +22,7 @@ class LocalSubscription:
     """
 
     def __init__(
-        self, context: "Context", directory: Path, arguments: dict[str, str], secret: str, patience: float
+        self, context: Context, directory: Path, arguments: dict[str, str], secret: str, patience: float
     ) -> None:
         self._ctx = context
         self._wish = arguments

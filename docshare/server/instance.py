@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docshare.server import faults
 from docshare.server.backup import database_marker, placing
 from docshare.server.backup.reading import IDENTITY_SECRET, hash_identity
 from docshare.server.config import Config, ConfigError
-from docshare.server.http import faults
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime, build_runtime
 from docshare.server.services.operations import encryption, sweeps

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docshare.contract.problems import Problem
-from docshare.server.http.strict_json import parse_object
 from docshare.server.rules.reading import parse_beacon_request
+from docshare.server.strict_json import parse_object
 
 MAX_BYTES = 1 << 20
 

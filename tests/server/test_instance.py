@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.config import Config
-from docshare.server.store.instance import announce, open_instance, read_owner
+from docshare.server.instance import announce, open_instance, read_owner
 from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
 BASE_URL = "http://127.0.0.1:8787"

@@ -9,7 +9,7 @@ from pathlib import Path
 import peewee
 import pytest
 
-from docshare.server.http import faults
+from docshare.server import faults
 from docshare.server.pdf import child
 from docshare.server.services.files import intake
 from docshare.server.store import reserve
