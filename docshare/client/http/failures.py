@@ -27,6 +27,11 @@ def translate_error(error: requests.RequestException, call: Call, origin: str) -
     return failure
 
 
+def is_plain_http(error: BaseException) -> bool:
+    """Return whether a TLS handshake failed with ``error`` because the server speaks plain http on this port."""
+    return isinstance(error, ssl.SSLError) and error.reason in _PLAIN_HTTP_REASONS
+
+
 def _classify_error(
     error: requests.RequestException, causes: list[BaseException], call: Call, origin: str
 ) -> TransportError:
@@ -37,7 +42,7 @@ def _classify_error(
         return NotConnected(
             f"the certificate of {origin} is not trusted: {_describe_causes(causes)}", hint=hint, final=True
         )
-    if any(isinstance(cause, ssl.SSLError) and cause.reason in _PLAIN_HTTP_REASONS for cause in causes):
+    if any(is_plain_http(cause) for cause in causes):
         hint = "Use http://, or the port that serves TLS."
         return NotConnected(f"{origin} speaks plain http on this port, not https", hint=hint, final=True)
     if not sending and any(isinstance(cause, _CONNECT_ERRORS) for cause in causes):

@@ -280,6 +280,17 @@ def test_a_certificate_that_expires_soon_is_reported(
     assert group_rows_by_check(ended)["server.api"]["ok"] is True
 
 
+def test_a_port_that_serves_plain_http_is_reported_once_and_in_words(shell: Shell, api: FakeApi) -> None:
+    url = api.url.replace("http://", "https://")
+    ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": url})
+    rows = group_rows_by_check(ended)
+    assert [name for name, row in rows.items() if row["ok"] is False] == ["server.api"]
+    assert rows["server.api"]["detail"].endswith("speaks plain http on this port, not https")
+    assert rows["server.api"]["fix"].startswith("Use http://")
+    assert rows["server.certificate"]["detail"] == "this port serves plain http, which has no certificate"
+    assert (ended.code, "SSL" in ended.out) == (13, False)
+
+
 def test_an_untrusted_certificate_is_reported(shell: Shell, https_api_url: str) -> None:
     ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": https_api_url})
     row = group_rows_by_check(ended)["server.certificate"]
