@@ -109,9 +109,12 @@ def test_rows_are_sorted_by_the_printed_time(shell: Shell, api: FakeApi) -> None
     assert shell("events", "list", "--oldest-first", "--fields", "readAt").lines == sorted(moments)
 
 
-@pytest.mark.parametrize("line", ["events tail", "gate tail", "readership show aB3dE5fG7hJ9 --watch 5s"])
-def test_ctrl_c_silently_ends_commands_that_run_until_then(env: dict[str, str], api: FakeApi, line: str) -> None:  # noqa: F811
+@pytest.mark.parametrize(
+    "line", ["events tail", "gate tail", "readership show aB3dE5fG7hJ9 --watch 5s", "wait aB3dE5fG7hJ9"]
+)
+def test_ctrl_c_silently_ends_commands_that_wait(env: dict[str, str], api: FakeApi, line: str) -> None:  # noqa: F811
     api.on("GET", "/files/aB3dE5fG7hJ9/readership", {"summary": {}})
+    api.on("GET", "/files/aB3dE5fG7hJ9/readership/sessions", [])
     api.on("GET", "/gate-responses", [])
     with subprocess.Popen(
         [*DOCSHARE, *line.split(), "-q"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
