@@ -8,6 +8,7 @@ import urllib3.exceptions as pool
 
 from docshare.client.errors import ConnectionLost, NotConnected, TimedOut, TransportError
 from docshare.client.http.call import Call
+from docshare.client.http.tls import is_plain_http
 
 _UPLOAD_HINT = "The server closed the connection during the upload; the file may be larger than the plan allows."
 _CONNECT_ERRORS = (
@@ -16,7 +17,6 @@ _CONNECT_ERRORS = (
     requests.exceptions.ProxyError,
     requests.exceptions.SSLError,
 )
-_PLAIN_HTTP_REASONS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 _TIMEOUT_ERRORS = (requests.Timeout, pool.ReadTimeoutError, TimeoutError)
 
 
@@ -25,11 +25,6 @@ def translate_error(error: requests.RequestException, call: Call, origin: str) -
     failure = _classify_error(error, list(_walk_causes(error)), call, origin)
     failure.method, failure.path = call.method, call.whole_path
     return failure
-
-
-def is_plain_http(error: BaseException) -> bool:
-    """Return whether a TLS handshake failed with ``error`` because the server speaks plain http on this port."""
-    return isinstance(error, ssl.SSLError) and error.reason in _PLAIN_HTTP_REASONS
 
 
 def _classify_error(

@@ -12,6 +12,7 @@ from docshare.cli.commands.doctor.program import find_proxy
 from docshare.cli.local.settings import resolve_setting
 from docshare.client.address import is_loopback
 from docshare.client.http.rate_limits import read_budget, read_date
+from docshare.client.http.tls import is_plain_http
 from docshare.contract.findings import (
     DiagnosticFinding,
     error_finding,
@@ -106,8 +107,6 @@ def inspect_certificate(scene: CheckContext, place: Endpoint) -> DiagnosticFindi
     if place.scheme != "https":
         return skipped_finding("plain http has no certificate")
     from certifi import where
-
-    from docshare.client.http.failures import is_plain_http
 
     context = ssl.create_default_context(cafile=resolve_setting(scene.ctx, "ca_bundle").value or where())
     try:
