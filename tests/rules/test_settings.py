@@ -6,7 +6,7 @@ import pytest
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.server.rules.settings import CurrentFile, drop_defaults, resolve_settings
+from docshare.server.rules.settings import CurrentFile, drop_defaults, read_settings, resolve_settings
 
 DAY = 86_400_000
 NOW = 1_790_000_000_000
@@ -79,3 +79,22 @@ def test_only_deviations_from_defaults_are_stored(
 ) -> None:
     assert drop_defaults(stored, write) == after
     assert list(drop_defaults(stored, write)) == list(after)
+
+
+@pytest.mark.parametrize(
+    ("stored", "overrides", "name", "value"),
+    [
+        ("{}", "{}", "allowDownload", True),
+        ("{}", "{}", "watermark", False),
+        ("{}", "{}", "pageRange", None),
+        ('{"allowDownload":false}', "{}", "allowDownload", False),
+        ('{"allowDownload":false}', '{"allowDownload":true}', "allowDownload", True),
+        ("{}", '{"allowDownload":false}', "allowDownload", False),
+        ('{"pageRange":{"from":2,"to":5}}', '{"pageRange":{"from":0,"to":0}}', "pageRange", {"from": 0, "to": 0}),
+        ('{"pageRange":{"from":2,"to":5}}', '{"allowDownload":false}', "pageRange", {"from": 2, "to": 5}),
+    ],
+)
+def test_the_variant_precedes_the_file_and_the_file_precedes_the_default(
+    stored: str, overrides: str, name: str, value: object
+) -> None:
+    assert read_settings(stored, overrides)[name] == value

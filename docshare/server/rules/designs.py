@@ -1,13 +1,12 @@
 """Publishing a design again: which link is updated, and whether it may be changed. Pure."""
 
-import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from docshare.contract.limits import DESIGN_EXPIRY_MS
 from docshare.contract.problems import Problem
-from docshare.contract.settings import SETTINGS
 from docshare.server.rules import lifecycle
+from docshare.server.rules.settings import read_settings
 
 UPDATES_SETTING = "designToolUpdatesEnabled"
 
@@ -64,7 +63,7 @@ def require_updates_allowed(bound: DesignFile) -> None:
     """Raise ``forbidden`` if the design tool may not replace the document of the link."""
     if bound.frozen_at is not None:
         raise Problem("forbidden", "The link is frozen while it is being reviewed.", hint="Ask the operator.")
-    if not json.loads(bound.settings).get(UPDATES_SETTING, SETTINGS[UPDATES_SETTING].default):
+    if not read_settings(bound.settings)[UPDATES_SETTING]:
         hint = f"Switch {UPDATES_SETTING} on in the settings of the file."
         raise Problem("forbidden", "The link does not accept updates from the design tool.", hint=hint)
 

@@ -1,16 +1,6 @@
 """Whether a reader can download a file, and in which form. Pure."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from docshare.contract.limits import RANGE_AND_WATERMARK_BYTES
-from docshare.contract.settings import SETTINGS
-
-
-def is_download_allowed(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
-    """Return whether readers may download; the variant overrides the file."""
-    default = settings.get("allowDownload", SETTINGS["allowDownload"].default)
-    return bool(overrides.get("allowDownload", default))
 
 
 def can_make_download(size: int, *, as_stored: bool) -> bool:

@@ -78,17 +78,17 @@ def find_requirements(
     """Return the conditions of a link.
 
     Parameters: ``protected`` whether a password is set; ``counted`` whether opening consumes a view of a view limit;
-    ``settings`` that differ from the defaults, by wire name; ``invited`` whether it is an invitee's own link. The
+    ``settings`` in effect, by wire name; ``invited`` whether it is an invitee's own link. The
     plan does not matter: conditions of a published link still apply after a downgrade.
     """
     own = tuple(
-        FormField(row["key"], row["label"], row["type"], row["required"]) for row in settings.get("gateFields", ())
+        FormField(row["key"], row["label"], row["type"], row["required"]) for row in settings.get("gateFields") or ()
     )
     # The owner entered the invitee's address, so invitees need not enter it and no domain is required.
     prompted = bool(settings.get("requireEmail")) and not invited
     form = own or (_EMAIL_PROMPT if prompted else ())
     required = {PASSWORD: protected, GATE: bool(form), VIEW: counted}
-    domains = () if invited or not form else tuple(settings.get("gateDomains", ()))
+    domains = () if invited or not form else tuple(settings.get("gateDomains") or ())
     return LinkRequirements(
         frozenset(kind for kind, is_required in required.items() if is_required), form, bool(own), domains
     )
@@ -105,12 +105,12 @@ def asks_who_reads(settings: Mapping[str, Any]) -> bool:
     return bool(settings.get("requireEmail")) or bool(settings.get("gateFields"))
 
 
-def is_choice_offered(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> bool:
-    """Return whether readers may choose not to be measured; the variant overrides the file.
+def is_choice_offered(settings: Mapping[str, Any]) -> bool:
+    """Return whether readers of a link with the ``settings`` in effect may choose not to be measured.
 
     Unless the owner set it, they may where nothing asks who they are.
     """
-    chosen = overrides.get("readerChoice", settings.get("readerChoice"))
+    chosen = settings.get("readerChoice")
     return not asks_who_reads(settings) if chosen is None else bool(chosen)
 
 

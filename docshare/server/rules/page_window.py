@@ -56,23 +56,19 @@ EMPTY_WINDOW = PageWindow(1, 0)
 """The window of a document that has no page of its range."""
 
 
-def resolve_window(
-    total_pages: int, file_range: Mapping[str, int] | None, override: Mapping[str, int] | None = None
-) -> PageWindow:
+def resolve_window(total_pages: int, page_range: Mapping[str, int] | None) -> PageWindow:
     """Return the pages of a document of ``total_pages`` that a reader sees.
 
-    Parameters: ``file_range`` the file's setting, ``override`` the variant's, each ``{"from", "to"}`` or None if
-    unset. The override takes precedence; there ``{0, 0}`` means the full document. A document that is now shorter
-    than its range shows the pages left in the range, possibly none: any other page is one that the owner did not
-    share.
+    Parameters: ``page_range`` the setting in effect, ``{"from", "to"}`` or None if unset; ``{0, 0}``, by which a
+    variant overrides that of the file, means the full document. A document that is now shorter than its range shows the
+    pages left in the range, possibly none: any other page is one that the owner did not share.
     """
-    chosen = file_range if override is None else override
-    if chosen is None or chosen["to"] < 1:
+    if page_range is None or page_range["to"] < 1:
         return PageWindow(1, total_pages)
     return (
         EMPTY_WINDOW
-        if is_empty(total_pages, chosen)
-        else PageWindow(max(1, chosen["from"]), min(chosen["to"], total_pages))
+        if is_empty(total_pages, page_range)
+        else PageWindow(max(1, page_range["from"]), min(page_range["to"], total_pages))
     )
 
 

@@ -1,12 +1,12 @@
 """Replacing the document of a link: when it is allowed, and what is kept."""
 
-import json
 from collections.abc import Sequence
 
 from docshare.contract.limits import RANGE_AND_WATERMARK_BYTES
 from docshare.contract.plans import MB
 from docshare.contract.problems import Problem
 from docshare.server.rules.lifecycle import is_expired
+from docshare.server.rules.settings import read_settings
 
 
 def parse_keep_anchors(given: Sequence[str]) -> bool:
@@ -39,9 +39,9 @@ def require_servable(settings: str, variants_trim: bool, size: int) -> None:
     """
     if size <= RANGE_AND_WATERMARK_BYTES:
         return
-    chosen = json.loads(settings)
-    stamps = bool(chosen.get("watermark")) and bool(chosen.get("allowDownload", True))
-    if variants_trim or stamps or "pageRange" in chosen:
+    chosen = read_settings(settings)
+    stamps = bool(chosen["watermark"]) and bool(chosen["allowDownload"])
+    if variants_trim or stamps or chosen["pageRange"] is not None:
         raise Problem(
             "payload_too_large",
             f"The link has a page range or a watermark, which work up to {RANGE_AND_WATERMARK_BYTES // MB} MB.",

@@ -1,7 +1,9 @@
-"""Apply a settings write: check plans and expiry, and reject settings that do not fit the file. Pure."""
+"""Read the settings of a file, and apply a write: check plans and expiry, and reject what does not fit. Pure."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from docshare.contract import viewer
@@ -13,10 +15,22 @@ from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, required_plan
 from docshare.server.rules.page_window import suggest_range
 
+_DEFAULTS: Mapping[str, Any] = MappingProxyType({name: row.default for name, row in SETTINGS.items()})
 # These keys are actions and are not stored: one removes the expiry, the other the binding to a design, if any.
 _ACTION_SETTINGS = ("neverExpire", "detachDesignToolDesign")
 _SIZE_LIMIT = f"{RANGE_AND_WATERMARK_BYTES // MB} MB"
 _SIZE_HINT = "Upload only the pages that you want to share, as a separate file."
+
+
+def read_settings(stored: str, overrides: str = "{}") -> Mapping[str, Any]:
+    """Return every setting by wire name, with the default of the table where none is stored.
+
+    Parameters: ``stored`` the settings of the file that differ from the defaults, JSON; ``overrides`` those of a
+    variant, which take precedence.
+    """
+    if stored == overrides == "{}":
+        return _DEFAULTS
+    return {**_DEFAULTS, **json.loads(stored), **json.loads(overrides)}
 
 
 @dataclass(frozen=True)

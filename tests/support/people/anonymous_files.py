@@ -36,5 +36,5 @@ def share_anonymously(world: World, content: bytes | None = None, *, days: int =
         assert world.rt.db.execute(sql, (delete_at, made["uuid"])) == 1
         found = world.rt.db.fetch_one("SELECT id FROM files WHERE uuid = ?", (made["uuid"],))
         assert found is not None
-        minted = tokens.mint(world.rt, found[0])
+        minted = tokens.mint(world.rt, found[0], world.clock.now)
     return AnonymousFile(world, made["uuid"], made["shortId"], minted.claim, minted.manage)

@@ -88,5 +88,5 @@ def remove_owner(world: World, shared: ConfiguredFile) -> Person:
         found = world.rt.db.fetch_one("SELECT id FROM files WHERE uuid = ?", (shared.made["uuid"],))
         assert found is not None
         world.rt.db.execute("UPDATE files SET owner_id = NULL WHERE id = ?", found)
-        token = tokens.mint(world.rt, found[0]).manage
+        token = tokens.mint(world.rt, found[0], world.clock.now).manage
     return Person(email="", uuid="", key=token, http=world.app.test_client())

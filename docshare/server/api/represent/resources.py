@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from docshare.contract.plans import PLAN_LIMITS
-from docshare.contract.settings import SETTINGS
 from docshare.contract.wire import drop_none, format_instant
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.events.activity_feed import ActivityEvent
@@ -13,13 +12,13 @@ from docshare.server.services.events.feed import FeedRow
 from docshare.server.services.files import page_range
 from docshare.server.services.files.assets import AssetRow
 from docshare.server.services.files.files import FileRow, RevisionRow
+from docshare.server.services.files.settings import read_settings
 from docshare.server.services.links.downloads import describe_warning
 from docshare.server.services.links.invites import InviteRow
 from docshare.server.services.links.public import PublicMetadata
 from docshare.server.services.links.variants import VariantRow
 from docshare.server.services.readership import visits
 
-_DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
 # Maximum numbers of omitted pictures: named in a message, and listed.
 _MAX_NAMED_PICTURES, _MAX_LISTED_PICTURES = 3, 100
 _NAME_CHARS, _ADDRESS_CHARS = 60, 500
@@ -52,7 +51,7 @@ def _describe_omitted(message: str, pictures: Sequence[str]) -> dict[str, Any]:
 
 def file_object(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | None = None) -> dict[str, Any]:
     """Return the File object; only the detail has ``revisions``."""
-    settings = _DEFAULTS if row.settings == "{}" else {**_DEFAULTS, **json.loads(row.settings)}
+    settings = read_settings(row.settings)
     return drop_none(
         {
             "uuid": row.uuid,
@@ -78,7 +77,7 @@ def file_object(base_url: str, row: FileRow, revisions: Sequence[RevisionRow] | 
             "askReceipt": settings["askReceipt"],
             "watermark": settings["watermark"],
             "showExpiry": settings["showExpiry"],
-            "readerChoice": visits.is_choice_offered(settings, {}),
+            "readerChoice": visits.is_choice_offered(settings),
             "showSender": settings["showSender"],
             "commentsEnabled": settings["commentsEnabled"],
             "commentsAllowPublic": settings["commentsAllowPublic"],

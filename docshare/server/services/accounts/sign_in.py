@@ -60,7 +60,11 @@ def create_account_link(rt: Runtime, account_id: int, kind: str, lifetime_ms: in
 def get_link(rt: Runtime, token: str) -> LinkRow:
     """Return the link with ``token``; change nothing. Raises ``gone`` for a link that is used, expired or unknown, or
     of a disabled account."""
-    link = sign_in_rows.find_link(rt.db, digest(token), rt.clock())
+    return _get_link(rt, token, rt.clock())
+
+
+def _get_link(rt: Runtime, token: str, now: int) -> LinkRow:
+    link = sign_in_rows.find_link(rt.db, digest(token), now)
     if link is None:
         raise _link_expired()
     return link
@@ -69,8 +73,9 @@ def get_link(rt: Runtime, token: str) -> LinkRow:
 def use_link(rt: Runtime, token: str) -> LinkRow:
     """Mark the link with ``token`` as used, in the caller's transaction, and return it. Raises ``gone`` like
     ``get_link``."""
-    link = get_link(rt, token)
-    if not sign_in_rows.mark_link_used(rt.db, digest(token), rt.clock()):
+    now = rt.clock()
+    link = _get_link(rt, token, now)
+    if not sign_in_rows.mark_link_used(rt.db, digest(token), now):
         raise _link_expired()
     return link
 

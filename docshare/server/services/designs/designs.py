@@ -19,13 +19,13 @@ def list_by_owner(rt: Runtime, account_id: int, design: str) -> list[DesignFile]
     return [DesignFile._make(row) for row in design_rows.list_of_owner(rt.db, design, account_id)]
 
 
-def is_shown_by_others(rt: Runtime, design: UserDesign, shown: DesignFile | None) -> bool:
+def is_shown_by_others(rt: Runtime, design: UserDesign, shown: DesignFile | None, now: int) -> bool:
     """Return whether a live link other than ``shown`` shows the design, published by another user."""
     file_id = 0 if shown is None else shown.id
-    return design_rows.is_shown_by_others(rt.db, design.design, design.user, file_id, rt.clock())
+    return design_rows.is_shown_by_others(rt.db, design.design, design.user, file_id, now)
 
 
-def bind(rt: Runtime, file_id: int, design: UserDesign, expires_at: int | None) -> None:
+def bind(rt: Runtime, file_id: int, design: UserDesign, expires_at: int | None, now: int) -> None:
     """Bind the new file ``file_id`` to ``design``, in the caller's transaction.
 
     ``designToolUpdatesEnabled`` is off by default like every switch, because an ordinary upload does not have a design
@@ -36,13 +36,13 @@ def bind(rt: Runtime, file_id: int, design: UserDesign, expires_at: int | None) 
     if expires_at is not None:
         # A user who publishes without an account has one link for each design, so the new one replaces an ended one.
         design_rows.delete_unclaimed(rt.db, design.design, design.user)
-    design_rows.bind(rt.db, file_id, design.user, design.design, expires_at=expires_at, now=rt.clock())
+    design_rows.bind(rt.db, file_id, design.user, design.design, expires_at=expires_at, now=now)
     file_rows.enable_setting(rt.db, file_id, rules.UPDATES_SETTING)
 
 
-def extend_expiry(rt: Runtime, bound: DesignFile) -> None:
+def extend_expiry(rt: Runtime, bound: DesignFile, now: int) -> None:
     """Extend the expiry of ``bound``, which was published again, in the caller's transaction."""
-    delete_at = rules.renew_expiry(bound, rt.clock())
+    delete_at = rules.renew_expiry(bound, now)
     if delete_at != bound.delete_at:
         file_rows.set_delete_at(rt.db, bound.id, delete_at)
         design_rows.set_expires_at(rt.db, bound.id, delete_at)
@@ -58,9 +58,8 @@ def require_daily_quota(rt: Runtime, user: str) -> None:
     _require_daily_quota(rt, user, rt.clock())
 
 
-def record_upload(rt: Runtime, user: str) -> None:
+def record_upload(rt: Runtime, user: str, now: int) -> None:
     """Count one new design of ``user``, in the caller's transaction. Raises what ``require_daily_quota`` raises."""
-    now = rt.clock()
     _require_daily_quota(rt, user, now)
     design_rows.delete_uploads(rt.db, now - DESIGN_UPLOADS.window_ms)
     design_rows.insert_upload(rt.db, user, now)

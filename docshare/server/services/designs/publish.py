@@ -63,16 +63,20 @@ def publish(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Publishe
     order = imports.parse_allowed_import(rt, body, media.DESIGN_IMPORT_NAME)
     found = design_tokens.find_design(rt, order.design_token)
     design = None if found is None else UserDesign(user, found)
-    bound = _find_open_link(rt, design)
+    bound = _find_open_link(rt, design, rt.clock())
     if bound is None:
         designs.require_daily_quota(rt, user)
     intake_rules.require_disk_space(rt.blobs.free_bytes(), 0)
     ceiling = SourceLimit(anonymous.max_bytes(rt), anonymous.find_plan(rt), lambda: anonymous.too_large(rt))
     document = imports.fetch_document(rt, order, ceiling, f"design user {user}")
     with imports.document_transaction(rt, document, bound):
-        imports.require_unchanged(bound, _find_open_link(rt, design))
-        file_id, file = _republish(rt, document, bound) if bound else _publish_new(rt, user, document, design)
-        minted = tokens.mint(rt, file_id)
+        now = rt.clock()  # fetching the document took a while
+        imports.require_unchanged(bound, _find_open_link(rt, design, now))
+        if bound:
+            file_id, file = _republish(rt, document, bound, now)
+        else:
+            file_id, file = _publish_new(rt, user, document, design, now)
+        minted = tokens.mint(rt, file_id, now)
     palette = rt.engine.palette(
         sealed_blobs.open_stored(rt, document.stored_blob), Tenant(f"design user {user}", document.sha256)
     )
@@ -90,40 +94,41 @@ def find_status(rt: Runtime, caller: Caller, body: Mapping[str, object]) -> Desi
     design = UserDesign(caller.design_user, design_tokens.verify_design(rt, token))
     account = _authenticate_account(rt, body)
     with rt.db.write():  # so that the file is not claimed before its claim token is created
-        link = _find_status_link(rt, design, account)
-        open_to_claims = link is not None and rules.is_claimable(link, rt.clock())
+        now = rt.clock()
+        link = _find_status_link(rt, design, account, now)
+        open_to_claims = link is not None and rules.is_claimable(link, now)
         return DesignStatus(
             link=link,
             is_owner=None if account is None else _is_owner(account, link),
-            is_shared_by_other=designs.is_shown_by_others(rt, design, link),
+            is_shared_by_other=designs.is_shown_by_others(rt, design, link, now),
             is_disclosed=link is not None and (not link.is_claimed or _may_read(account, link)),
-            claim_token=tokens.mint_claim(rt, link.id) if link is not None and open_to_claims else None,
+            claim_token=tokens.mint_claim(rt, link.id, now) if link is not None and open_to_claims else None,
         )
 
 
-def _find_open_link(rt: Runtime, design: UserDesign | None) -> DesignFile | None:
+def _find_open_link(rt: Runtime, design: UserDesign | None, now: int) -> DesignFile | None:
     """Return the link that publishing ``design`` updates, or None if it creates one. Raises ``forbidden``."""
-    bound = None if design is None else rules.select_unclaimed(designs.list_by_user(rt, design), rt.clock())
+    bound = None if design is None else rules.select_unclaimed(designs.list_by_user(rt, design), now)
     if bound is not None:
         rules.require_unclaimed(bound)
         rules.require_updates_allowed(bound)
     return bound
 
 
-def _republish(rt: Runtime, document: StoredDocument, bound: DesignFile) -> tuple[int, FileReference]:
+def _republish(rt: Runtime, document: StoredDocument, bound: DesignFile, now: int) -> tuple[int, FileReference]:
     file = imports.replace_bound_document(rt, document, bound)
-    designs.extend_expiry(rt, bound)
+    designs.extend_expiry(rt, bound, now)
     return bound.id, file
 
 
 def _publish_new(
-    rt: Runtime, user: str, document: StoredDocument, design: UserDesign | None
+    rt: Runtime, user: str, document: StoredDocument, design: UserDesign | None, now: int
 ) -> tuple[int, FileReference]:
-    designs.record_upload(rt, user)
-    delete_at = rt.clock() + DESIGN_EXPIRY_MS
-    row = intake.insert_file(rt, document, owner_id=None, delete_at=delete_at)
+    designs.record_upload(rt, user, now)
+    delete_at = now + DESIGN_EXPIRY_MS
+    row = intake.insert_file(rt, document, owner_id=None, delete_at=delete_at, now=now)
     if design is not None:
-        designs.bind(rt, row.id, design, delete_at)
+        designs.bind(rt, row.id, design, delete_at, now)
     return row.id, (row.uuid, row.short_id, row.content_version)
 
 
@@ -141,10 +146,10 @@ def _authenticate_account(rt: Runtime, body: Mapping[str, object]) -> Caller | N
     return account
 
 
-def _find_status_link(rt: Runtime, design: UserDesign, account: Caller | None) -> DesignFile | None:
+def _find_status_link(rt: Runtime, design: UserDesign, account: Caller | None, now: int) -> DesignFile | None:
     """Return the link to report: the account's own, or else the one that publishing ``design`` would update."""
     owned = designs.list_by_owner(rt, account.account_id, design.design) if account else []
-    return next(iter(owned), None) or rules.select_unclaimed(designs.list_by_user(rt, design), rt.clock())
+    return next(iter(owned), None) or rules.select_unclaimed(designs.list_by_user(rt, design), now)
 
 
 def _is_owner(account: Caller, link: DesignFile | None) -> bool:

@@ -15,7 +15,6 @@ from docshare.contract.settings import SETTINGS
 from docshare.contract.triggers import FORM_KEY
 from docshare.contract.wire import drop_none
 from docshare.server.http.multipart import ReceivedFile
-from docshare.server.rules import downloads as download_rules
 from docshare.server.rules import gates, lifecycle, reading, simulated_reading
 from docshare.server.rules.gates import GATE, PASSWORD, LinkRequirements
 from docshare.server.runtime import Runtime
@@ -72,8 +71,7 @@ def _require_settings(rt: Runtime, link: Link, *names: str) -> None:
     needed = max(SETTINGS[name].plan for name in names)
     if links.owner_plan(rt, link) < needed:
         raise plan_problem(needed, f"The setting {names[0]}")
-    settings = json.loads(link.file.settings)
-    off = [f"{name}=true" for name in names if not settings.get(name, SETTINGS[name].default)]
+    off = [f"{name}=true" for name in names if not link.settings[name]]
     if off:
         hint = f"Switch it on: docshare settings set {link.file.short_id} {' '.join(off)}"
         raise Problem("conflict", "The settings of the file do not allow this.", hint=hint)
@@ -161,10 +159,10 @@ def _cause_invite_view(rt: Runtime, scene: TriggerContext, values: Values) -> No
 def _prepare_download(rt: Runtime, scene: TriggerContext) -> Values:
     link = scene.link
     _fill_in_form(rt, scene)
-    if link.variant is not None and link.overrides.get("allowDownload") is False:
+    if link.variant is not None and json.loads(link.variant.overrides).get("allowDownload") is False:
         hint = f"Switch it on: docshare variants update {link.variant.uuid} --download"
         raise Problem("conflict", "The variant does not allow downloads.", hint=hint)
-    if not download_rules.is_download_allowed(json.loads(link.file.settings), link.overrides):
+    if not link.settings["allowDownload"]:
         _require_settings(rt, link, "allowDownload")
     return {}
 
@@ -251,8 +249,8 @@ def _cause_receipt(rt: Runtime, scene: TriggerContext, values: Values) -> None:
 
 def _prepare_proofing(rt: Runtime, scene: TriggerContext) -> Values:
     visits.require_open(rt, scene.link, consent=scene.has_consent)
-    settings = json.loads(scene.link.file.settings)
-    draws = settings.get("annotationsEnabled") and not settings.get("marksEnabled")
+    settings = scene.link.settings
+    draws = settings["annotationsEnabled"] and not settings["marksEnabled"]
     kind = scene.values.get("kind") or ("annotation" if draws else "mark")
     _require_settings(rt, scene.link, f"{kind}sEnabled")
     first = page_range.reader_window(scene.link).first

@@ -6,7 +6,6 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from docshare.contract.problems import Problem
-from docshare.contract.settings import SETTINGS
 from docshare.server.rules import simulated_reading
 from docshare.server.rules.gates import GATE, PASSWORD
 from docshare.server.runtime import Runtime
@@ -69,7 +68,7 @@ def simulate_reading(rt: Runtime, link: Link, token: str | None, began: int, pag
     opened at ``began`` (ms). ``token``: the viewer token, as returned by ``admit_reader``.
     """
     source = "Direct link" if link.variant is None else "Variant"
-    mode = json.loads(link.file.settings).get("viewerMode", SETTINGS["viewerMode"].default)
+    mode = link.settings["viewerMode"]
     sender = BeaconSender(
         _USER_AGENT, VISITOR_ADDRESS, None, None, is_prefetch=False, find_viewer_token=lambda _: token
     )

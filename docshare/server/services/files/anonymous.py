@@ -60,8 +60,9 @@ def store_upload(rt: Runtime, received: ReceivedFile, address: str) -> Anonymous
     with intake.blob_transaction(rt, document):
         if document.size > max_bytes(rt):  # an office document whose PDF is larger
             raise too_large(rt)
-        row = intake.insert_file(rt, document, owner_id=None, delete_at=rt.clock() + ANONYMOUS_EXPIRY_MS)
-        return AnonymousUpload(row, tokens.mint(rt, row.id), document.warning, document.left_out)
+        now = rt.clock()
+        row = intake.insert_file(rt, document, owner_id=None, delete_at=now + ANONYMOUS_EXPIRY_MS, now=now)
+        return AnonymousUpload(row, tokens.mint(rt, row.id, now), document.warning, document.left_out)
 
 
 def max_bytes(rt: Runtime) -> int:

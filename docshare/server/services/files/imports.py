@@ -165,9 +165,10 @@ def _find_bound_file(rt: Runtime, caller: Caller, design: UserDesign | None) -> 
 def _create_file(rt: Runtime, caller: Caller, document: StoredDocument, design: UserDesign | None) -> FileReference:
     # Checked again inside the transaction: another import may have used the last slot, and the plan may have changed.
     intake.require_slot(rt, caller.account_id, caller.plan)
-    row = intake.insert_file(rt, document, owner_id=caller.account_id, delete_at=None)
+    now = rt.clock()
+    row = intake.insert_file(rt, document, owner_id=caller.account_id, delete_at=None, now=now)
     if design is not None:
-        designs.bind(rt, row.id, design, None)
+        designs.bind(rt, row.id, design, None, now)
     return row.uuid, row.short_id, row.content_version
 
 

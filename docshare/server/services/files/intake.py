@@ -146,7 +146,7 @@ def create_file(rt: Runtime, caller: Caller, document: StoredDocument) -> File:
         caller = recheck_caller(rt, caller)
         rules.require_size(caller.plan, document.size)
         require_slot(rt, caller.account_id, caller.plan)
-        return insert_file(rt, document, owner_id=caller.account_id, delete_at=None)
+        return insert_file(rt, document, owner_id=caller.account_id, delete_at=None, now=rt.clock())
 
 
 @contextmanager
@@ -176,12 +176,13 @@ def discard_blob(rt: Runtime, blob: str, error: BaseException) -> None:
             rt.blobs.delete(blob)
 
 
-def insert_file(rt: Runtime, document: StoredDocument, *, owner_id: int | None, delete_at: int | None) -> File:
+def insert_file(
+    rt: Runtime, document: StoredDocument, *, owner_id: int | None, delete_at: int | None, now: int
+) -> File:
     """Insert ``document`` as a new file, in the caller's transaction, and return its row.
 
     Parameters: ``owner_id`` None for a file without an owner; ``delete_at`` when its link expires (ms), None for never.
     """
-    now = rt.clock()
     columns = {
         "uuid": rt.random_uuid(),
         "short_id": short_ids.create_short_id(rt),

@@ -51,8 +51,7 @@ def prepare(rt: Runtime) -> None:
 
 def reader_window(link: Link) -> PageWindow:
     """Return the pages that readers of ``link`` see; ``size`` is the page count of the document for them."""
-    file_range = json.loads(link.file.settings).get("pageRange")
-    return resolve_window(link.file.total_pages, file_range, link.overrides.get("pageRange"))
+    return resolve_window(link.file.total_pages, link.settings["pageRange"])
 
 
 def resolve_view(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None = None) -> ReaderView:

@@ -1,6 +1,5 @@
 """Replace the document behind a link; the link, its readership and its settings do not change."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from docshare.server.http.multipart import ReceivedFile
 from docshare.server.rules import intake as intake_rules
 from docshare.server.rules import replacement as rules
 from docshare.server.rules.page_window import is_empty
+from docshare.server.rules.settings import read_settings
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.events import activity
@@ -139,7 +139,7 @@ def store_next_version(
             ANCHORED_TABLES[name].set_content_version(rt.db, target.id, version)
     cleared = [0 if keep else table.delete_anchored(rt.db, target.id) for table in ANCHORED_TABLES.values()]
     activity.record(rt, target.id, "content.replaced", {"contentVersion": version}, at=now)
-    empty = is_empty(document.total_pages, json.loads(settings).get("pageRange"))
+    empty = is_empty(document.total_pages, read_settings(settings)["pageRange"])
     variants = sharing.count_empty_variants(rt.db, target.id, document.total_pages)
     return ReplacementResult(
         target.uuid,

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane
-from docshare.contract.settings import SETTINGS, parse_settings
+from docshare.contract.settings import parse_settings
 from docshare.server.rules import lifecycle, viewer_settings
 from docshare.server.rules import settings as rules
 from docshare.server.rules.looks import PRESETS as PRESETS
 from docshare.server.rules.looks import LooksPreset as LooksPreset
 from docshare.server.rules.looks import expand_preset as expand_preset
 from docshare.server.rules.looks import list_contrast_warnings as list_contrast_warnings
+from docshare.server.rules.settings import read_settings as read_settings
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.designs import designs
@@ -64,7 +65,7 @@ def change_settings(rt: Runtime, caller: Caller, name: str, body: Mapping[str, A
 
 def find_appearance(rt: Runtime, link: Link) -> PageAppearance:
     """Return how the share page of ``link`` looks on the current plan of its owner, or on Free without an owner."""
-    return _resolve_appearance(json.loads(link.file.settings), owner_plan(rt, link))
+    return _resolve_appearance(link.settings, owner_plan(rt, link))
 
 
 def preview_appearance(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> PageAppearance:
@@ -73,12 +74,11 @@ def preview_appearance(rt: Runtime, caller: Caller, name: str, body: Mapping[str
     Stores nothing. Raises what ``change_settings`` raises.
     """
     _, _, kept = _resolve_change(rt, caller, name, parse_settings(body), rt.clock())
-    return _resolve_appearance(kept, caller.plan)
+    return _resolve_appearance(read_settings(json.dumps(kept)), caller.plan)
 
 
 def _resolve_appearance(settings: Mapping[str, Any], plan: Plan) -> PageAppearance:
-    mode = settings.get("viewerMode", SETTINGS["viewerMode"].default)
-    return PageAppearance(mode, viewer_settings.effective_settings(settings.get("viewerSettings", {}), plan))
+    return PageAppearance(settings["viewerMode"], viewer_settings.effective_settings(settings["viewerSettings"], plan))
 
 
 def _resolve_change(

@@ -21,18 +21,16 @@ class FileTokens:
     manage: str
 
 
-def mint(rt: Runtime, file_id: int) -> FileTokens:
+def mint(rt: Runtime, file_id: int, now: int) -> FileTokens:
     """Create both tokens of the file, in the caller's transaction; earlier tokens remain valid until they expire."""
-    now = rt.clock()
     return FileTokens(_create_token(rt, file_id, Lane.CLAIM, now), _create_token(rt, file_id, Lane.MANAGE, now))
 
 
-def mint_claim(rt: Runtime, file_id: int) -> str:
+def mint_claim(rt: Runtime, file_id: int, now: int) -> str:
     """Create another claim token of the file, in the caller's transaction, and delete the expired ones.
 
     An expired token is rejected like an unknown one, and frequent status requests would accumulate them.
     """
-    now = rt.clock()
     sharing.delete_expired_claim_tokens(rt.db, file_id, now)
     return _create_token(rt, file_id, Lane.CLAIM, now)
 

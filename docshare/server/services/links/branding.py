@@ -1,7 +1,6 @@
 """Prepare the branding of a file for its page: the style sheet, the parts in each corner, and the visible expiry."""
 
 import hashlib
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,5 +28,4 @@ def build_branding(viewer_settings: dict[str, Any]) -> Branding:
 
 def visible_expiry(link: Link) -> int | None:
     """Return when ``link`` expires (ms), or None if it does not expire or the owner hides it."""
-    is_shown = json.loads(link.file.settings).get("showExpiry", True)
-    return link.file.delete_at if is_shown else None
+    return link.file.delete_at if link.settings["showExpiry"] else None

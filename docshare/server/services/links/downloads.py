@@ -4,7 +4,6 @@ The owner's own downloads are in the stream too, but are not an event. Every dow
 unlike a page view, a download does not happen by previewing a link.
 """
 
-import json
 from dataclasses import dataclass
 from typing import IO
 
@@ -46,14 +45,14 @@ class _CopyForm:
 def can_download(rt: Runtime, link: Link, cookie: str | None) -> bool:
     """Return whether the holder of the session cookie ``cookie`` can download the document behind ``link``."""
     form = _choose_form(rt, link, cookie)
-    return (form.is_owner or _is_allowed(link)) and rules.can_make_download(
+    return (form.is_owner or link.settings["allowDownload"]) and rules.can_make_download(
         link.file.size, as_stored=form.derivation is None
     )
 
 
 def find_reader_copy(rt: Runtime, link: Link) -> Derivation | None:
     """Return the copy that anonymous readers of ``link`` download; None where they get the stored bytes, or nothing."""
-    return _choose_reader_form(rt, link, None).derivation if _is_allowed(link) else None
+    return _choose_reader_form(rt, link, None).derivation if link.settings["allowDownload"] else None
 
 
 def store_warning(rt: Runtime, link: Link, reason: str | None) -> None:
@@ -90,7 +89,7 @@ def download_copy(
     cache has evicted the copy: the caller finds the link again.
     """
     form = _choose_form(rt, link, cookie, viewer_token)
-    if not (form.is_owner or _is_allowed(link)):
+    if not (form.is_owner or link.settings["allowDownload"]):
         raise Problem("forbidden", "The owner of this document has not allowed downloading it.")
     if not rules.can_make_download(link.file.size, as_stored=form.derivation is None):
         raise Problem("forbidden", "This document is too large to be downloaded in the form that its owner allows.")
@@ -118,10 +117,6 @@ def _choose_reader_form(rt: Runtime, link: Link, viewer_token: str | None) -> _C
     if window.covers_all(file.total_pages):
         return _CopyForm(False, None)
     return _CopyForm(False, Derivation(file.total_pages, window.first, window.last))
-
-
-def _is_allowed(link: Link) -> bool:
-    return rules.is_download_allowed(json.loads(link.file.settings), link.overrides)
 
 
 def _open_copy(rt: Runtime, link: Link, form: _CopyForm, address: str) -> DownloadCopy:

@@ -78,14 +78,15 @@ def find_requirements(link: Link) -> LinkRequirements:
     counted = file.view_limit is not None or file.burned_at is not None
     if not file.protected and not counted and file.settings == "{}":
         return _OPEN_TO_ALL.requirements
-    settings = json.loads(file.settings)
     invited = link.invite is not None
-    return gates.find_requirements(protected=bool(file.protected), counted=counted, settings=settings, invited=invited)
+    return gates.find_requirements(
+        protected=bool(file.protected), counted=counted, settings=link.settings, invited=invited
+    )
 
 
 def is_name_hidden(link: Link) -> bool:
     """Return whether the name of the document behind ``link`` is hidden from strangers."""
-    return gates.is_name_hidden(protected=bool(link.file.protected), settings=json.loads(link.file.settings))
+    return gates.is_name_hidden(protected=bool(link.file.protected), settings=link.settings)
 
 
 def check_entry(

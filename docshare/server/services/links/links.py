@@ -2,13 +2,16 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from docshare.contract.fields import is_short_id, is_uuid
 from docshare.contract.limits import SLUG_CHARS
 from docshare.contract.plans import Plan
 from docshare.server.rules import lifecycle, tiles
+from docshare.server.rules.settings import read_settings
 from docshare.server.rules.tiles import ZoomTile
 from docshare.server.runtime import Runtime
 from docshare.server.store.tables import accounts, contents
@@ -42,11 +45,11 @@ class Link:
         """Return the short id that the reader of this link may know."""
         return (self.variant or self.invite or self.file).short_id
 
-    @property
-    def overrides(self) -> dict[str, Any]:
-        """Return the settings that its variant overrides, where they are set: ``allowDownload``, ``pageRange`` and
-        ``readerChoice``."""
-        return {} if self.variant is None else dict(json.loads(self.variant.overrides))
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """Return every setting by wire name, as it is in effect for readers of this link: that of the variant, of the
+        file, or the default."""
+        return read_settings(self.file.settings, "{}" if self.variant is None else self.variant.overrides)
 
 
 def resolve(rt: Runtime, name: str) -> Link | None:

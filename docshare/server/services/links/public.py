@@ -1,16 +1,13 @@
 """Return the public facts of a share link, available without opening it: metadata and oEmbed."""
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from docshare.contract.settings import SETTINGS
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
 from docshare.server.services.links import entry, guessing
 from docshare.server.services.links.links import Link
-
-_DEFAULTS: dict[str, Any] = {name: row.default for name, row in SETTINGS.items()}
 
 
 @dataclass(frozen=True)
@@ -19,7 +16,7 @@ class PublicMetadata:
     its readers see; ``is_name_hidden``: a password or an email gate hides the name of the document."""
 
     link: Link
-    settings: dict[str, Any]
+    settings: Mapping[str, Any]
     pages: int
     is_name_hidden: bool
 
@@ -54,6 +51,4 @@ def get_metadata(rt: Runtime, name: str, address: str) -> PublicMetadata:
 
 def build_metadata(link: Link) -> PublicMetadata:
     """Return the public metadata of ``link``."""
-    stored = json.loads(link.file.settings)
-    settings = {**_DEFAULTS, **stored, **link.overrides}
-    return PublicMetadata(link, settings, page_range.reader_window(link).size, entry.is_name_hidden(link))
+    return PublicMetadata(link, link.settings, page_range.reader_window(link).size, entry.is_name_hidden(link))

@@ -1,9 +1,8 @@
 """Find who sent a link: the name and logo that readers see before a document opens and after its link has ended."""
 
-import json
 from typing import NamedTuple
 
-from docshare.contract.settings import SETTINGS
+from docshare.server.rules.settings import read_settings
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import assets, settings
 from docshare.server.services.files.assets import ServedAsset
@@ -35,7 +34,7 @@ def find_sender(rt: Runtime, link: Link) -> LinkSender | None:
 
 def is_shown(settings_text: str) -> bool:
     """Return whether the owner of a file with these settings, as stored, lets readers see the sender."""
-    return bool(json.loads(settings_text).get(_SETTING, SETTINGS[_SETTING].default))
+    return bool(read_settings(settings_text)[_SETTING])
 
 
 def find_logo(rt: Runtime, link: Link) -> ServedAsset | None:

@@ -8,6 +8,7 @@ from docshare.contract.features import require_plan
 from docshare.contract.fields import is_uuid
 from docshare.contract.problems import Problem
 from docshare.server.rules import variants as rules
+from docshare.server.rules.settings import read_settings
 from docshare.server.rules.variants import VariantInput
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
@@ -120,7 +121,7 @@ def _get_variant(rt: Runtime, file: FileRow, variant: str) -> VariantRow:
 
 
 def _require_variant_fits(wanted: VariantInput, file: FileRow) -> None:
-    watermark = bool(json.loads(file.settings).get("watermark"))
+    watermark = bool(read_settings(file.settings)["watermark"])
     rules.require_variant_fits(wanted, total_pages=file.total_pages, size=file.size, watermark=watermark)
 
 

@@ -1,8 +1,7 @@
 """Build the watermark over the pages of a document, for the viewer and for downloads."""
 
 import hmac
-import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from docshare.server.pdf.engine import WatermarkText
@@ -39,13 +38,13 @@ def find_download_watermark(rt: Runtime, link: Link, viewer_token: str | None) -
 
 
 def _build_watermark(rt: Runtime, link: Link, viewer_token: str | None, now: int | None) -> Watermark | None:
-    settings: dict[str, Any] = json.loads(link.file.settings)
-    if not settings.get("watermark"):
+    settings = link.settings
+    if not settings["watermark"]:
         return None  # the usual case, and checked for every page image
     plan = owner_plan(rt, link)
     if not rules.has_watermark(plan):
         return None
-    style = viewer_settings.effective_settings(settings.get("viewerSettings", {}), plan)["watermarkStyle"]
+    style = viewer_settings.effective_settings(settings["viewerSettings"], plan)["watermarkStyle"]
     reader = _find_reader_email(rt, link, viewer_token)
     host = urlsplit(rt.config.base_url).hostname or ""
     text = rules.watermark_text(host, _compute_code(rt, link), reader, now)

@@ -3,7 +3,6 @@
 The signed-in owner cannot leave feedback, so that it does not mix with the feedback of readers.
 """
 
-import json
 from dataclasses import dataclass
 
 from docshare.contract.fields import is_uuid
@@ -46,7 +45,7 @@ def resolve_reader(rt: Runtime, link: Link, cookie: str | None, token: str | Non
 
 def find_open_channels(rt: Runtime, link: Link) -> FeedbackChannels:
     """Return the feedback channels that are open to readers of ``link`` now."""
-    return rules.find_open_channels(json.loads(link.file.settings), owner_plan(rt, link))
+    return rules.find_open_channels(link.settings, owner_plan(rt, link))
 
 
 def require_not_owner(reader: ReaderContext) -> None:

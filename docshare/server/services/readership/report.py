@@ -8,7 +8,6 @@ The report of a range of days reads its sessions instead of the sums: at most ``
 fast.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from docshare.server.rules.day_range import ALL_TIME
 from docshare.server.rules.day_range import DayRange as DayRange
 from docshare.server.rules.page_window import PageWindow, resolve_window
 from docshare.server.rules.readership import FunnelStep
+from docshare.server.rules.settings import read_settings
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
@@ -181,7 +181,7 @@ def build_report(rt: Runtime, caller: Caller, name: str, days: DayRange | None =
     with rt.db.snapshot():
         file = files.get_for_readership(rt, caller, name)
         totals = rollups.get_totals(rt.db, file.id, now - ACTIVE_READER_MS)
-        page_range = json.loads(file.settings).get("pageRange")
+        page_range = read_settings(file.settings)["pageRange"]
         shown = resolve_window(file.total_pages, page_range)
         if days is not None:
             return _build_range_report(rt, caller, file, shown if page_range else None, days, totals)

@@ -4,7 +4,6 @@ reader declines.
 Every write needs the caller's transaction. The caller checks the token of the page.
 """
 
-import json
 from dataclasses import dataclass
 
 from docshare.server.rules.gates import is_choice_offered as is_choice_offered
@@ -23,7 +22,7 @@ from docshare.server.store.tables.viewing import VisitContext
 
 def offers_choice(link: Link) -> bool:
     """Return whether readers of ``link`` may choose not to be measured."""
-    return is_choice_offered(json.loads(link.file.settings), link.overrides)
+    return is_choice_offered(link.settings)
 
 
 @dataclass(frozen=True)

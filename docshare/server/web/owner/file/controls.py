@@ -163,7 +163,7 @@ def is_default(row: Setting, file: Mapping[str, Any]) -> bool:
         return not file["protected"]
     if row.name == "readerChoice":
         unset = {name: value for name, value in file.items() if name != row.name}
-        return bool(file[row.name] is visits.is_choice_offered(unset, {}))
+        return bool(file[row.name] is visits.is_choice_offered(unset))
     return bool(file.get(row.name, row.default) == row.default)
 
 
