@@ -88,7 +88,6 @@ IMPORT_URL_CHARS = 8192  # signed export addresses are longer than the addresses
 PALETTE_COLORS = 6
 
 # Sizes
-_KB = 1024
 RANGE_AND_WATERMARK_BYTES = 100 * MB
 PAGES_PER_FILE = 50_000
 
@@ -108,11 +107,3 @@ MAX_DENIED_COUNT = 1_000  # the highest count of one access.denied event: this m
 # Versioning
 DEPRECATION_NOTICE_MS = 180 * DAY
 SPECIFICATION_VERSION = "1.1.0"
-
-
-def format_limit(size: int) -> str:
-    """Return a limit of ``size`` bytes as ``20 MB``, ``64 kB`` or ``3000 bytes``: exact, in the largest unit."""
-    for unit, name in ((MB, "MB"), (_KB, "kB")):
-        if size and size % unit == 0:
-            return f"{size // unit} {name}"
-    return f"{size} bytes"

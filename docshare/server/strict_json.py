@@ -9,7 +9,7 @@ import math
 import re
 from typing import Any
 
-from docshare.contract.limits import format_limit
+from docshare.contract.amounts import format_size
 from docshare.contract.problems import Problem
 
 MAX_DEPTH = 32
@@ -21,7 +21,7 @@ _FORBIDDEN_CHARS = re.compile("[\x00\ud800-\udfff]")
 def parse_object(raw: bytes, max_bytes: int) -> dict[str, Any]:
     """Parse one JSON object from ``raw``. Raises ``bad_request``, ``payload_too_large`` above ``max_bytes``."""
     if len(raw) > max_bytes:
-        raise Problem("payload_too_large", f"The body is larger than {format_limit(max_bytes)}.")
+        raise Problem("payload_too_large", f"The body is larger than {format_size(max_bytes)}.")
     text = _decode_utf8(raw)
     value = _parse_json(text)
     if not isinstance(value, dict):

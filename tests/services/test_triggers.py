@@ -136,10 +136,11 @@ def test_the_default_email_for_the_gate_has_an_allowed_domain(world: World, uplo
     assert trigger(world, "gate.completed", uploaded_file)["data"] == event_data(
         uploaded_file, source="email", email="reader@acme.example"
     )
-    code, detail, _ = assert_trigger_refused(
+    code, detail, hint = assert_trigger_refused(
         world, "gate.completed", uploaded_file, values={"email": "x@other.example"}
     )
     assert (code, detail) == ("forbidden", "The email address does not belong to an allowed domain.")
+    assert hint == "Change --set email. Use an address at acme.example."
 
 
 def test_a_note_is_stored_with_the_values_of_the_event(world: World, uploaded_file: dict[str, Any]) -> None:

@@ -96,6 +96,7 @@ def wait(
     ctx = current_context()
     if variant is not None and invite is not None:
         raise Stop(ExitCode.USAGE, "--variant and --invite cannot be used together")
+    ctx.is_endless = True
     printer = ctx.emitter(build_session_spec({}))
     client = ctx.client()
     name = FileResolver(ctx, client).resolve(file)

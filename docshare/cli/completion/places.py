@@ -1,10 +1,11 @@
 """Where the shells load completion scripts from by themselves, so that no startup file has to change."""
 
 import os
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from docshare.cli.completion.shells import list_zsh_folders
 
 SHELLS = ("bash", "zsh", "fish")
 _BASH_COMPLETION = (
@@ -12,8 +13,6 @@ _BASH_COMPLETION = (
     "/opt/homebrew/share/bash-completion/bash_completion", "/etc/bash_completion",
 )  # fmt: skip
 _BASH_LINE = 'eval "$(docshare completion bash)"'
-_MARK = "docshare-fpath:"
-_ZSH_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def find_place(shell: str, env: Mapping[str, str]) -> ScriptPlace:
         base = Path(own) if own else _find_base(env, "XDG_DATA_HOME", home / ".local/share") / "bash-completion"
         return ScriptPlace(base / "completions/docshare", "" if has_bash_loader() else _BASH_LINE)
     usual = home / ".zfunc"
-    folders = [folder for folder in _list_zsh_folders(env) if home in folder.parents and os.access(folder, os.W_OK)]
+    folders = [folder for folder in list_zsh_folders(env) if home in folder.parents and os.access(folder, os.W_OK)]
     if folders:
         return ScriptPlace((usual if usual in folders else folders[0]) / "_docshare", "")
     return ScriptPlace(usual / "_docshare", "fpath=(~/.zfunc $fpath); autoload -U compinit; compinit")
@@ -49,23 +48,3 @@ def find_place(shell: str, env: Mapping[str, str]) -> ScriptPlace:
 def _find_base(env: Mapping[str, str], variable: str, otherwise: Path) -> Path:
     named = env.get(variable, "")
     return Path(named) if os.path.isabs(named) else otherwise
-
-
-def _list_zsh_folders(env: Mapping[str, str]) -> list[Path]:
-    """Return the folders that an interactive zsh of this user searches, none if it does not load completions."""
-    # The startup files decide both. They may print text of their own, hence the mark.
-    asked = f'(( $+functions[compdef] )) && print -rl -- "{_MARK}"$^fpath'
-    try:
-        done = subprocess.run(
-            ["zsh", "-i", "-c", asked],
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_ZSH_SECONDS,
-            start_new_session=True,  # an interactive shell would take the terminal
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    lines = done.stdout.decode(errors="surrogateescape").splitlines()
-    return [Path(line.removeprefix(_MARK)) for line in lines if line.startswith(_MARK)]

@@ -63,7 +63,7 @@ class Context:
         self.options = GlobalOptions()
         self.secrets: set[str] = set()
         self.words: list[str] = []  # the command line without global options
-        self.is_endless = False  # whether the command runs until Ctrl-C, which is then not a failure
+        self.is_endless = False  # whether the command waits, so that Ctrl-C is not a failure
         self.log: Callable[[str, str], None] | None = None  # receives notes and their role instead of standard error
         self.pending_output: list[str] = []  # data to print on standard error if standard output fails
 

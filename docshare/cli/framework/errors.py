@@ -17,7 +17,16 @@ import typer
 from docshare import __version__
 from docshare.cli.framework.app import HelpRequest, UsageError
 from docshare.cli.framework.context import Context
-from docshare.cli.framework.exits import UNWRITABLE, ClosedPipe, DeadlinePassed, ExitCode, Stop, Terminated, exit_code
+from docshare.cli.framework.exits import (
+    UNRENDERED,
+    UNWRITABLE,
+    ClosedPipe,
+    DeadlinePassed,
+    ExitCode,
+    Stop,
+    Terminated,
+    exit_code,
+)
 from docshare.cli.framework.options import GlobalOptions
 from docshare.cli.framework.scopes import find_scopes
 from docshare.cli.local.settings import resolve_profile_name
@@ -71,7 +80,7 @@ def report(context: Context, error: BaseException) -> int:
     failure = describe(context, error)
     print_failure(context, failure)
     _flush_quietly(context)
-    if failure.code == UNWRITABLE:
+    if failure.code in (UNWRITABLE, UNRENDERED):
         _print_unsent(context)
     return failure.exit
 

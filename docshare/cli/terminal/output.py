@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.exits import UNRENDERED, ExitCode, Stop
 from docshare.cli.framework.options import FORMATS
 from docshare.cli.local.settings import resolve_setting
 from docshare.cli.terminal.cells import format_cell, get_nested, get_value
@@ -354,4 +354,14 @@ def compile_template(text: str | None, known: Sequence[str] = ()) -> Callable[[A
         near = get_close_matches(unknown, known)
         hint = f"Did you mean {{{near[0]}}}?" if near else f"Fields: {', '.join(known)}."
         raise Stop(ExitCode.USAGE, f"--template: unknown field: {unknown}", hint=hint)
-    return lambda row: "".join(piece if literal else format_cell(get_nested(row, piece)) for literal, piece in pieces)
+    return lambda row: "".join(piece if literal else format_cell(_get_key(row, piece)) for literal, piece in pieces)
+
+
+def _get_key(row: Any, key: str) -> Any:
+    """Return the value of a dotted key, or None. Raise Stop (2) if the key goes into a value that is not an object."""
+    value = get_nested(row, key)
+    head, _, rest = key.rpartition(".")
+    if value is None and head and isinstance(_get_key(row, head), str | int | float):
+        detail = f"--template: {head} has no field {rest}, because it is not an object"
+        raise Stop(ExitCode.USAGE, detail, hint=f"Use {{{head}}}.", code=UNRENDERED)
+    return value

@@ -8,6 +8,7 @@ import urllib3.exceptions as pool
 
 from docshare.client.errors import ConnectionLost, NotConnected, TimedOut, TransportError
 from docshare.client.http.call import Call
+from docshare.client.http.tls import is_plain_http
 
 _UPLOAD_HINT = "The server closed the connection during the upload; the file may be larger than the plan allows."
 _CONNECT_ERRORS = (
@@ -16,7 +17,6 @@ _CONNECT_ERRORS = (
     requests.exceptions.ProxyError,
     requests.exceptions.SSLError,
 )
-_PLAIN_HTTP_REASONS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 _TIMEOUT_ERRORS = (requests.Timeout, pool.ReadTimeoutError, TimeoutError)
 
 
@@ -37,7 +37,7 @@ def _classify_error(
         return NotConnected(
             f"the certificate of {origin} is not trusted: {_describe_causes(causes)}", hint=hint, final=True
         )
-    if any(isinstance(cause, ssl.SSLError) and cause.reason in _PLAIN_HTTP_REASONS for cause in causes):
+    if any(is_plain_http(cause) for cause in causes):
         hint = "Use http://, or the port that serves TLS."
         return NotConnected(f"{origin} speaks plain http on this port, not https", hint=hint, final=True)
     if not sending and any(isinstance(cause, _CONNECT_ERRORS) for cause in causes):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 
-from docshare.contract.limits import format_limit
+from docshare.contract.amounts import format_size
 from docshare.contract.problems import Problem
 from docshare.server.api.auth import NO_ROUTE, Admission, CountMode, admit
 from docshare.server.api.problems import build_refusal, convert_http_error, find_wrong_method, is_api_path
@@ -115,12 +115,12 @@ def _accept_upload(rt: Runtime, head: RequestHead, target: _RouteMatch, admissio
         raise problem
     public = target.route is not None and target.route.access.is_public
     if target.route is None or target.route.admit_upload is None or (admission.caller is None and not public):
-        raise Problem("payload_too_large", f"The body is larger than {format_limit(MAX_SMALL_BODY)}.")
+        raise Problem("payload_too_large", f"The body is larger than {format_size(MAX_SMALL_BODY)}.")
     if admission.caller is not None and target.route.is_about_a_file:
         files.require_reachable(rt, admission.caller, target.names["uuid"])
     least = None if head.content_length is None else max(head.content_length - FORM_OVERHEAD, 0)
     max_file = target.route.admit_upload(rt, admission.caller, target.names, least)
-    too_large = Problem("payload_too_large", f"The file is larger than {format_limit(max_file)}.")
+    too_large = Problem("payload_too_large", f"The file is larger than {format_size(max_file)}.")
     return Acceptance(
         max_body=max_file + FORM_OVERHEAD,
         stores_files=True,

@@ -113,7 +113,13 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
 def _send_refusal(task: Task, refusal: Refusal) -> None:
     # The path is not logged: it can contain link ids.
     request_id = next((value for name, value in refusal.headers if name == "X-Request-Id"), None)
-    facts = {"method": task.request.command or None, "status": refusal.status, "request": request_id}
+    channel, forwarded = task.channel, task.request.headers.get("X_FORWARDED_FOR")
+    facts = {
+        "method": task.request.command or None,
+        "status": refusal.status,
+        "request": request_id,
+        "client": channel.server.hooks.find_client(channel.peer, forwarded),
+    }
     LOGGER.info("refused", extra=facts)
     task.status = f"{refusal.status} {responses.get(refusal.status, 'Refused')}"
     task.response_headers.extend(refusal.headers)

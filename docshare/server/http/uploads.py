@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from flask import Request, current_app
 from werkzeug.exceptions import ClientDisconnected
 
-from docshare.contract.limits import format_limit
+from docshare.contract.amounts import format_size
 from docshare.contract.problems import Problem
 from docshare.server.http.multipart import (
     FORM_ERROR_KEY,
@@ -91,4 +91,4 @@ def _read_blocks(request: Request, max_file: int | None) -> Iterator[bytes]:
 
 
 def _build_size_problem(max_file: int | None) -> Problem:
-    return Problem("payload_too_large", f"The file is larger than {format_limit(max_file or 0)}.")
+    return Problem("payload_too_large", f"The file is larger than {format_size(max_file or 0)}.")

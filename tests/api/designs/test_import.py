@@ -317,8 +317,7 @@ def test_a_design_above_the_anonymous_limit_is_413(make: Callable[..., World], c
         assert len(simple_pdf(pages=40)) > 3000
         studio.set_export_pages(40)
         assert (
-            "3000 bytes"
-            in assert_import_refused(studio, studio.post_import(), 413, "payload_too_large", files=0)["detail"]
+            "2.9 kB" in assert_import_refused(studio, studio.post_import(), 413, "payload_too_large", files=0)["detail"]
         )
 
 

@@ -284,5 +284,20 @@ def test_a_rejection_by_the_listener_is_logged_in_one_line_without_its_path(
     (line,) = [record.__dict__ for record in caplog.records if record.name.startswith("docshare")]
     assert (line["levelname"], line["message"]) == ("INFO", "refused")
     assert (line["method"], line["status"]) == ("DELETE", 401)
-    assert line["request"] == reply.headers["x-request-id"]
+    assert (line["request"], line["client"]) == (reply.headers["x-request-id"], "127.0.0.1")
     assert "abcdefghijkl" not in str(line)
+
+
+@pytest.mark.parametrize(
+    ("proxies", "client_address"), [((), "127.0.0.1"), ((ip_network("127.0.0.1/32"),), "198.51.100.7")]
+)
+def test_a_rejection_is_logged_with_the_address_of_the_client(
+    make: Make, caplog: pytest.LogCaptureFixture, proxies: tuple[object, ...], client_address: str
+) -> None:
+    world = make(trusted_proxies=proxies)
+    with open_listener(world) as client, caplog.at_level(logging.INFO, logger="docshare"):
+        client.send(b"GET /abcdefghijkl HTTP/1.1\r\n\r\n")
+        send_upload_head(client, 9, Authorization="Bearer guess", X_Forwarded_For="198.51.100.7")
+    lines = [record.__dict__ for record in caplog.records if record.message == "refused"]
+    assert [(line["status"], line["client"]) for line in lines] == [(400, "127.0.0.1"), (401, client_address)]
+    assert "guess" not in str(lines)

@@ -237,6 +237,30 @@ def test_an_event_that_the_file_does_not_allow_has_its_exit_code_and_hint(
     assert trigger_shell.list_activity() == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "code", "hint"),
+    [
+        ("file.viewed", "email=notmail", 9, "--set email. This must be an email address such as ada@example.com."),
+        ("gate.completed", "email=notmail", 9, "--set email. This must be an email address"),
+        ("file.viewed", "email=a@other.example", 5, "--set email. Use an address at acme.example."),
+        ("file.downloaded", "fields.firm=", 9, "--set fields.firm. This field is required."),
+    ],
+)
+def test_a_value_that_the_form_rejects_has_a_hint_that_names_it(
+    trigger_shell: TriggerShell, kind: str, value: str, code: int, hint: str
+) -> None:
+    trigger_shell.put_settings(
+        gateDomains=["acme.example"],
+        gateFields=[
+            {"key": "who", "label": "You", "type": "email", "required": True},
+            {"key": "firm", "label": "Firm", "type": "company", "required": True},
+        ],
+    )
+    done = trigger_shell.trigger(kind, "--set", value)
+    assert (done.code, f"hint: Change {hint}" in done.err) == (code, True), done.err
+    assert trigger_shell.list_activity() == []
+
+
 def test_destructive_events_require_confirmation(trigger_shell: TriggerShell) -> None:
     trigger_shell.put_settings(viewLimit=1)
     for kind in ("file.burned", "content.replaced"):

@@ -178,13 +178,13 @@ def test_the_timeout_message_names_no_reader_if_none_was_given(fake_readership: 
     assert done.err.splitlines()[-1].endswith("timed out: no one has read it for 20s")
 
 
-def test_ctrl_c_exits_with_130(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
+def test_ctrl_c_exits_with_130_without_an_error(fake_readership: FakeReadership, shell: Shell, time: FakeTime) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
     time.run_in_waits(None, interrupt)
     done = shell("wait", FILE)
-    assert (done.code, done.out) == (130, "")
+    assert (done.code, done.out, "interrupted" in done.err) == (130, "", False)
 
 
 @pytest.mark.parametrize(

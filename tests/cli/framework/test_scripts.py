@@ -76,6 +76,23 @@ def test_a_template_with_an_unknown_key_is_rejected(shell: Shell, api: FakeApi, 
     assert (done.code, said in done.err, api.requests) == (2, True, [])
 
 
+def test_a_template_with_a_path_into_a_text_is_rejected(shell: Shell, api: FakeApi) -> None:
+    api.files = [make_file(1), make_file(2)]
+    done = shell("ls", "--template", "{shortId} {originalName.x.y}")
+    assert (done.code, done.out) == (2, "")
+    assert "--template: originalName has no field x, because it is not an object" in done.err
+    assert "hint: Use {originalName}." in done.err
+    api.files = [{**make_file(1), "slug": None}]
+    assert shell("ls", "--template", "{slug.x}").out == "\n", "a missing value is empty"
+
+
+def test_an_upload_whose_template_does_not_fit_prints_its_link_on_stderr(
+    shell: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path
+) -> None:
+    done = shell("upload", deck, "--template", "{shareUrl.x}")
+    assert (done.code, done.out, share_url(1) in done.err) == (2, "", True), done.err
+
+
 def test_a_template_suggests_similar_keys_and_accepts_keys_of_a_query(shell: Shell, api: FakeApi) -> None:
     api.files = [make_file(1)]
     assert "Did you mean {shortId}?" in shell("ls", "--template", "{shortid}").err
@@ -109,9 +126,13 @@ def test_rows_are_sorted_by_the_printed_time(shell: Shell, api: FakeApi) -> None
     assert shell("events", "list", "--oldest-first", "--fields", "readAt").lines == sorted(moments)
 
 
-@pytest.mark.parametrize("line", ["events tail", "gate tail", "readership show aB3dE5fG7hJ9 --watch 5s"])
-def test_ctrl_c_silently_ends_commands_that_run_until_then(env: dict[str, str], api: FakeApi, line: str) -> None:  # noqa: F811
+@pytest.mark.parametrize(
+    "line", ["events tail", "gate tail", "readership show aB3dE5fG7hJ9 --watch 5s", "wait aB3dE5fG7hJ9"]
+)
+def test_ctrl_c_silently_ends_commands_that_wait(env: dict[str, str], api: FakeApi, line: str) -> None:  # noqa: F811
     api.on("GET", "/files/aB3dE5fG7hJ9/readership", {"summary": {}})
+    api.on("GET", "/files/aB3dE5fG7hJ9", {"contentVersion": 1, "totalPages": 3})
+    api.on("GET", "/files/aB3dE5fG7hJ9/readership/sessions", [])
     api.on("GET", "/gate-responses", [])
     with subprocess.Popen(
         [*DOCSHARE, *line.split(), "-q"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE

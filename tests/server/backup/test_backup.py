@@ -46,6 +46,18 @@ def test_a_backup_is_restored_completely(operator: Operator, tmp_path: Path, nam
         assert operator.run_admin("check", data=tmp_path / "new").code == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "magic"),
+    [("saved.TAR", b""), ("saved.Tar.GZ", b"\x1f\x8b"), ("saved.TGZ", b"\x1f\x8b"), ("s.TZST", b"\x28\xb5")],
+)
+def test_the_case_of_an_archive_suffix_does_not_matter(operator: Operator, name: str, magic: bytes) -> None:
+    operator.world.pia.upload()
+    path = operator.make_backup(name)
+    assert path.read_bytes().startswith(magic)
+    done = operator.run_admin("restore", path, "--json", data=operator.place / "new")
+    assert (done.code, done.json["files"]) == (0, 1)
+
+
 def test_the_result_contains_the_manifest_digest_and_counts(operator: Operator) -> None:
     operator.world.pia.upload()
     path = operator.place / "saved.tar"
@@ -290,7 +302,9 @@ def test_a_streamed_backup_is_only_the_archive(operator: Operator) -> None:
         ("there.tar", "exists"),
         ("saved.tar.xz", "docshare admin backup - | xz > saved.tar.xz"),
         ("saved.zst", "docshare admin backup - | zstd > saved.zst"),
+        ("saved.TAR.XZ", "docshare admin backup - | xz > saved.TAR.XZ"),
         ("saved.zip", ".tar, .tar.gz, .tgz, .tar.zst, .tzst or a directory"),
+        ("saved.Zip", ".tar, .tar.gz, .tgz, .tar.zst, .tzst or a directory"),
         ("full", "is not empty and is not a backup"),
         ("missing/saved.tar", "No such file or directory"),
     ],

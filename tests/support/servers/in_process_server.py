@@ -4,10 +4,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from docshare.server.api.early_verdict import make_judge
 from docshare.server.api.problems import build_error_refusal
 from docshare.server.http.listener import Server, bind_sockets, make_server
+from docshare.server.http.views import resolve_client_address
 from tests.support.clock import START, FakeClock
 from tests.support.people.cast import World
 
@@ -33,6 +35,7 @@ def serve_world(world: World) -> Iterator[str]:
         judge=make_judge(rt),
         create_partial=rt.blobs.create_partial,
         render_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
+        find_client=partial(resolve_client_address, rt),
     )
     with run_in_thread(server) as address:
         yield address

@@ -121,8 +121,9 @@ def _require_target(ctx: Context, target: Path | None, force: bool) -> None:
                 ExitCode.USAGE, "refusing to write a backup to a terminal", hint="Redirect stdout, or write to a file."
             )
         return
-    if not _is_archive(target) and target.suffix in (*_PACKERS_BY_SUFFIX, ".zip"):
-        packer = _PACKERS_BY_SUFFIX.get(target.suffix)
+    suffix = target.suffix.lower()
+    if not _is_archive(target) and suffix in (*_PACKERS_BY_SUFFIX, ".zip"):
+        packer = _PACKERS_BY_SUFFIX.get(suffix)
         raise Stop(
             ExitCode.USAGE,
             f"{target.suffix} is not supported; use {', '.join(_ARCHIVE_SUFFIXES)} or a directory",
@@ -142,7 +143,7 @@ def _require_target(ctx: Context, target: Path | None, force: bool) -> None:
 
 
 def _is_archive(target: Path) -> bool:
-    return target.name.endswith(_ARCHIVE_SUFFIXES) and not target.is_dir()
+    return target.name.lower().endswith(_ARCHIVE_SUFFIXES) and not target.is_dir()
 
 
 @contextmanager
@@ -175,15 +176,16 @@ def _open_sink(ctx: Context, target: Path | None, force: bool) -> "Iterator[tupl
 def _open_archive(target: Path, part: Path) -> Iterator[IO[bytes]]:
     import gzip
 
+    name = target.name.lower()
     part.unlink(missing_ok=True)
     try:
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb", buffering=1 << 20) as file:
-            if target.name.endswith("zst"):
+            if name.endswith("zst"):
                 import zstandard
 
                 with zstandard.ZstdCompressor(level=_ZSTD_LEVEL).stream_writer(file, closefd=False) as packed:
                     yield packed
-            elif target.name.endswith("z"):
+            elif name.endswith("z"):
                 with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as packed:
                     yield packed  # type: ignore[misc]  # a binary stream like any other
             else:

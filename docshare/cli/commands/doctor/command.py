@@ -85,7 +85,7 @@ def doctor(
     For a server on this machine, also checks the server itself (disk, database, mail, converter, background jobs) and
     its public address: whether it reaches the server, its certificate, what a proxy changes, and the size of uploads
     that get through. The command changes nothing and sends requests only to your own server, unless --egress or --mail
-    is given.
+    is given. To check completion, it starts your shell, which reads its startup files.
 
     The exit code is 13 if a check fails; warnings do not change it. A check that does not apply has no value for "ok".
     To verify every stored document, use 'docshare admin check'.

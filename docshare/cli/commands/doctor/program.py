@@ -4,6 +4,7 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 from docshare import __version__
 from docshare.cli.commands.doctor.checks import CheckContext, DoctorCheck
 from docshare.cli.completion.places import find_place, has_bash_loader
+from docshare.cli.completion.shells import find_shell, loads_completion
 from docshare.cli.local import credentials
 from docshare.cli.terminal.capabilities import is_enabled
 from docshare.client.address import is_loopback
@@ -90,25 +92,40 @@ def _check_completion(scene: CheckContext) -> DiagnosticFinding:
     shell = Path(scene.ctx.env.get("SHELL", "")).name
     if shell not in _COMPLETIONS:
         return skipped_finding(f"completion is not checked for {shell or 'an unknown shell'}")
-    shared, own = _COMPLETIONS[shell]
-    home = Path(scene.ctx.env.get("HOME", "~")).expanduser()
-    content = _read_start_file(home / _START_FILES[shell])
-    if "docshare completion" in content:
-        return passed_finding(f"completion for {shell} is loaded by {_START_FILES[shell]}")
-    # A shell searches the data directories of the system, not the prefix of a virtual environment.
-    folders = [Path(folder) for folder in (scene.ctx.env.get("XDG_DATA_DIRS") or _DATA_DIRS).split(os.pathsep)]
-    place = find_place(shell, scene.ctx.env)
-    if place.path.is_file() and not place.line:
+    loads = loads_completion(shell, scene.ctx.env)
+    if loads:
         return passed_finding(f"completion for {shell} is installed")
-    mine = place.path.is_file() or (home / own).is_file()
-    if mine or any((folder / shared.removeprefix("share/")).is_file() for folder in folders):
-        missing = _find_missing_loader(shell, content, mine=mine)
-        return (
-            warning_finding(f"completion for {shell} is installed, but {missing}", _LOADER_FIXES[shell])
-            if missing
-            else passed_finding(f"completion for {shell} is installed")
+    content = _read_start_file(Path(scene.ctx.env.get("HOME", "~")).expanduser() / _START_FILES[shell])
+    by_line = "docshare completion" in content
+    mine, shared = _find_scripts(shell, scene.ctx.env)
+    if not (by_line or mine or shared):
+        return skipped_finding(f"completion for {shell} is not installed; run: docshare completion install {shell}")
+    missing = "" if by_line else _find_missing_loader(shell, content, mine=mine)
+    if missing:
+        return warning_finding(f"completion for {shell} is installed, but {missing}", _LOADER_FIXES[shell])
+    if loads is None:
+        why = "did not respond" if find_shell(shell, scene.ctx.env) else "is not installed"
+        return skipped_finding(f"completion for {shell} is installed, but cannot be checked, because {shell} {why}")
+    if by_line:
+        file = _START_FILES[shell]
+        return warning_finding(
+            f"completion for {shell} does not work, although {file} loads it",
+            f"Check that {shell} reaches this line of ~/{file}, and that it finds the program docshare.",
         )
-    return skipped_finding(f"completion for {shell} is not installed; run: docshare completion install {shell}")
+    return warning_finding(
+        f"completion for {shell} is installed, but {shell} does not load it",
+        _LOADER_FIXES[shell] or f"Check that {shell} finds the program docshare.",
+    )
+
+
+def _find_scripts(shell: str, env: Mapping[str, str]) -> tuple[bool, bool]:
+    """Return whether the user has a completion script of their own, and whether the system has one."""
+    shared, own = _COMPLETIONS[shell]
+    home = Path(env.get("HOME", "~")).expanduser()
+    # A shell searches the data directories of the system, not the prefix of a virtual environment.
+    folders = [Path(folder) for folder in (env.get("XDG_DATA_DIRS") or _DATA_DIRS).split(os.pathsep)]
+    mine = find_place(shell, env).path.is_file() or (home / own).is_file()
+    return mine, any((folder / shared.removeprefix("share/")).is_file() for folder in folders)
 
 
 def _read_start_file(path: Path) -> str:
@@ -121,12 +138,18 @@ def _read_start_file(path: Path) -> str:
 
 
 def _find_missing_loader(shell: str, content: str, *, mine: bool) -> str:
-    """Return why the shell does not load an installed completion, or nothing if it does."""
+    """Return why the shell does not load an installed completion, or nothing if the startup file does not say."""
     if shell == "bash" and not has_bash_loader():
         return "the package bash-completion, which loads it, is missing"
-    if shell == "zsh" and "compinit" not in content:
+    if shell != "zsh":
+        return ""
+    if "compinit" not in content:
         return ".zshrc does not call compinit"
-    return ".zshrc does not add ~/.zfunc to fpath" if shell == "zsh" and mine and ".zfunc" not in content else ""
+    if mine and ".zfunc" not in content:
+        return ".zshrc does not add ~/.zfunc to fpath"
+    if mine and content.index(".zfunc") > content.rindex("compinit"):
+        return ".zshrc adds ~/.zfunc to fpath after it calls compinit"
+    return ""
 
 
 def _check_manual(scene: CheckContext) -> DiagnosticFinding:

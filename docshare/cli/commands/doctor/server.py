@@ -12,6 +12,7 @@ from docshare.cli.commands.doctor.program import find_proxy
 from docshare.cli.local.settings import resolve_setting
 from docshare.client.address import is_loopback
 from docshare.client.http.rate_limits import read_budget, read_date
+from docshare.client.http.tls import is_plain_http
 from docshare.contract.findings import (
     DiagnosticFinding,
     error_finding,
@@ -26,6 +27,7 @@ _WARN_DAYS, _FAIL_DAYS = 14, 3
 _WARN_SKEW_S, _FAIL_SKEW_S = 60, 300
 _MASK_BY_KEY = {"email": "<email>", "name": "<name>", "uuid": "<uuid>"}
 _PORTS = {"http": 80, "https": 443}
+_PLAIN_HTTP = "this port serves plain http, which has no certificate"
 _API = "/api/v1"
 _CLOCK_FIX = "Synchronize the clocks of this machine and of the server by NTP."
 # A read request shows whether the credential has a scope. Write scopes are not tested.
@@ -95,7 +97,9 @@ def _check_certificate(scene: CheckContext) -> DiagnosticFinding:
     place = _find_endpoint(scene)
     if find_proxy(scene):
         return skipped_finding("the proxy connects")
-    return inspect_certificate(scene, place)
+    finding = inspect_certificate(scene, place)
+    # The check of the API reports this error, because the client finds it as well.
+    return skipped_finding(finding.detail) if finding.detail == _PLAIN_HTTP else finding
 
 
 def inspect_certificate(scene: CheckContext, place: Endpoint) -> DiagnosticFinding:
@@ -116,7 +120,10 @@ def inspect_certificate(scene: CheckContext, place: Endpoint) -> DiagnosticFindi
             f"not trusted: {error.verify_message}", "Renew it, or trust its authority with --ca-bundle."
         )
     except OSError as error:
-        return error_finding(f"no TLS: {error.strerror or error}", "Check that this port serves https.")
+        if is_plain_http(error):
+            return error_finding(_PLAIN_HTTP, "Use http://, or the port that serves TLS.")
+        reason = (getattr(error, "reason", None) or "").replace("_", " ").lower()
+        return error_finding(f"no TLS: {reason or error.strerror or error}", "Check that this port serves https.")
     return _check_expiry(ssl.cert_time_to_seconds(str(certificate["notAfter"])) - scene.ctx.now() / 1000)
 
 

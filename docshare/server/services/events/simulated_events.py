@@ -185,7 +185,20 @@ def _prepare_gate(rt: Runtime, scene: TriggerContext) -> Values:
         raise Problem("conflict", "The link does not ask readers for an address or a form.", hint=hint)
     if gates.VIEW in what.kinds and not scene.has_consent:
         raise visits.consent_required()
-    return gates.validate_form(what, _build_answers(what, scene.values))
+    answers = _build_answers(what, scene.values)
+    try:
+        return gates.validate_form(what, answers)
+    except Problem as problem:
+        raise Problem(problem.code, problem.detail, hint=_suggest_value(what, problem)) from None
+
+
+def _suggest_value(what: LinkRequirements, problem: Problem) -> str:
+    """Return a hint that names the value to set for the first field that the form rejects."""
+    key, error = next(iter(problem.extra["errors"].items()))
+    name = "email" if key == gates.find_email(what, {field.key: "" for field in what.form})[0] else f"{FORM_KEY}.{key}"
+    if problem.code == "forbidden":
+        error = f"Use an address at {' or '.join(what.domains)}."
+    return f"Change --set {name}. {error}"
 
 
 def _build_answers(what: LinkRequirements, given: Mapping[str, Any]) -> dict[str, str]:

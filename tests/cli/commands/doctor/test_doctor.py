@@ -70,23 +70,11 @@ def test_a_library_outside_of_its_bounds_is_named(shell: Shell, monkeypatch: pyt
     assert (ended.code, row["ok"], row["detail"]) == (13, False, "typer 0.29.0 does not match <0.29,>=0.26")
 
 
-def test_completion_and_manual_are_found_in_their_usual_directories(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / ".zfunc").mkdir()
-    (tmp_path / ".zfunc" / "_docshare").touch()
+def test_the_manual_is_found_in_a_directory_of_manpath(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "man" / "man1").mkdir(parents=True)
     (tmp_path / "man" / "man1" / "docshare.1").touch()
-    env = {"SHELL": "/bin/zsh", "MANPATH": str(tmp_path / "man")}
-    row = group_rows_by_check(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
-    assert (row["ok"] is True, "compinit" in row["detail"]) == (False, True), "a file that zsh never loads"
-    (tmp_path / ".zshrc").write_text("# fpath+=~/.zfunc\nautoload -U compinit; compinit\n")
-    row = group_rows_by_check(shell("doctor", "--only", "program", "--json", env=env))["program.completion"]
-    assert "fpath" in row["detail"]
-    (tmp_path / ".zshrc").write_text("fpath+=~/.zfunc\nautoload -U compinit; compinit\n")
-    rows = group_rows_by_check(shell("doctor", "--only", "program", "--json", env=env))
-    assert rows["program.completion"]["detail"] == "completion for zsh is installed"
+    rows = group_rows_by_check(shell("doctor", "--only", "program", "--json", env={"MANPATH": str(tmp_path / "man")}))
     assert rows["program.manual"]["detail"] == f"manual pages are in {tmp_path / 'man'}"
-    rows = group_rows_by_check(shell("doctor", "--only", "program", "--json", env={"SHELL": "/bin/tcsh"}))
-    assert rows["program.completion"]["ok"] is None
 
 
 def test_credentials_that_others_can_read_are_reported_with_the_command_that_fixes_it(
@@ -290,6 +278,17 @@ def test_a_certificate_that_expires_soon_is_reported(
     row = group_rows_by_check(ended)["server.certificate"]
     assert (ended.code, row["level"], row["detail"]) == (code, level, f"valid for {left} days")
     assert group_rows_by_check(ended)["server.api"]["ok"] is True
+
+
+def test_a_port_that_serves_plain_http_is_reported_once_and_in_words(shell: Shell, api: FakeApi) -> None:
+    url = api.url.replace("http://", "https://")
+    ended = run_doctor(shell, "--json", env={"DOCSHARE_URL": url})
+    rows = group_rows_by_check(ended)
+    assert [name for name, row in rows.items() if row["ok"] is False] == ["server.api"]
+    assert rows["server.api"]["detail"].endswith("speaks plain http on this port, not https")
+    assert rows["server.api"]["fix"].startswith("Use http://")
+    assert rows["server.certificate"]["detail"] == "this port serves plain http, which has no certificate"
+    assert (ended.code, "SSL" in ended.out) == (13, False)
 
 
 def test_an_untrusted_certificate_is_reported(shell: Shell, https_api_url: str) -> None:
