@@ -6,7 +6,7 @@ const TOO_LATE_MS = 15 * 60 * 1000;
 export const SIGNED_OUT = "You are no longer signed in. Load this page again, sign in, and choose the file again.";
 
 /** Why an upload failed. ``message`` is for people, empty if they canceled it; ``status`` is 0 without a response. */
-export class Failure extends Error {
+class Failure extends Error {
   /**
    * @param {string} words
    * @param {number} [status]

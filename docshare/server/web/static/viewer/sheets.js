@@ -6,7 +6,7 @@
 import { byId, icon, make } from "./dom.js";
 import { WIDTHS, pause } from "./source.js";
 
-export const MOST_PAGES = 100; // a browser keeps all images of a print in memory
+const MOST_PAGES = 100; // a browser keeps all images of a print in memory
 const AT_ONCE = 4;
 const TRIES = 4;
 const STYLE = new URL("./print.css", import.meta.url).href;

@@ -8,9 +8,9 @@ const COLUMN = 960;
 const COLUMN_WIDE = 1200;
 export const PIXELS_PER_POINT = 96 / 72;
 const LONGEST_SIDE = 16000; // browsers do not draw much larger elements
-export const LOWEST = 50;
-export const HIGHEST = 400;
-export const STEPS = [50, 67, 75, 90, 100, 110, 125, 150, 175, 200, 250, 300, 350, 400];
+const LOWEST = 50;
+const HIGHEST = 400;
+const STEPS = [50, 67, 75, 90, 100, 110, 125, 150, 175, 200, 250, 300, 350, 400];
 
 /** @typedef {(size: import("./sizes.js").Size, room: Room) => number} Auto  CSS pixels per point of a page */
 
