@@ -332,7 +332,7 @@ SENDING = {"docshare.client.http.body", "docshare.client.http.recovery", "docsha
     ("line", "noun", "contract"),
     [
         (["files", "list"], "files", {"patterns", "problems", "wire"}),
-        (["events", "list"], "events", {"patterns", "plans", "problems", "streams", "wire"}),
+        (["events", "list"], "events", {"amounts", "patterns", "plans", "problems", "streams", "wire"}),
         (["whoami"], "account", {"patterns", "problems", "wire"}),
     ],
     ids=["files list", "events list", "whoami"],
