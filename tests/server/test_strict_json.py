@@ -88,7 +88,7 @@ def test_a_body_over_the_limit_is_413() -> None:
     with pytest.raises(Problem) as caught:
         parse_object(raw, len(raw) - 1)
     assert caught.value.code == "payload_too_large"
-    assert caught.value.detail == f"The body is larger than {len(raw) - 1} bytes."
+    assert caught.value.detail == f"The body is larger than {len(raw) - 1} B."
 
 
 def test_the_limit_of_a_body_is_in_kilobytes() -> None:
