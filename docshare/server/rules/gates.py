@@ -78,8 +78,8 @@ def find_requirements(
     """Return the conditions of a link.
 
     Parameters: ``protected`` whether a password is set; ``counted`` whether opening consumes a view of a view limit;
-    ``settings`` in effect, by wire name; ``invited`` whether it is an invitee's own link. The
-    plan does not matter: conditions of a published link still apply after a downgrade.
+    ``settings`` in effect, by wire name; ``invited`` whether it is an invitee's own link. The plan does not matter:
+    conditions of a published link still apply after a downgrade.
     """
     own = tuple(
         FormField(row["key"], row["label"], row["type"], row["required"]) for row in settings.get("gateFields") or ()

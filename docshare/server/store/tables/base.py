@@ -19,7 +19,7 @@ class Row(Model):
 class BatchedTable:
     """The statements for a table with many rows of a file, which are changed by a limited number of rows at a time.
 
-    A base of models, before ``Row``. ``UNATTRIBUTE``: the assignments that remove the variant from a row.
+    A model lists it before ``Row``. ``UNATTRIBUTE``: the assignments that remove the variant from a row.
     """
 
     UNATTRIBUTE: ClassVar[str]
@@ -46,7 +46,7 @@ class BatchedTable:
 
 
 class AnchoredTable:
-    """The statements for a table whose rows are anchored to a page of a file. A base of models, before ``Row``."""
+    """The statements for a table whose rows are anchored to a page of a file. A model lists it before ``Row``."""
 
     @classmethod
     def count_anchored(cls: Any, store: Store, file_id: int) -> int:

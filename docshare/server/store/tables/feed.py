@@ -10,7 +10,7 @@ from docshare.server.store.tables.files import File
 
 
 class StreamTable(BatchedTable):
-    """The statements for a table whose rows appear in a stream of the feed. A base of models, before ``Row``."""
+    """The statements for a table whose rows appear in a stream of the feed. A model lists it before ``Row``."""
 
     @classmethod
     def hide_batch(cls: Any, store: Store, file_id: int, limit: int) -> int:
