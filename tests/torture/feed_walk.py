@@ -6,7 +6,6 @@ one cursor each, and 20 SIGKILLs.
 
 import itertools
 import random
-import socket
 import sqlite3
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from typing import Any
 import requests
 
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.ports import find_free_port
 from tests.support.servers.server_process import ServerProcess, run_server
 
 POLLERS = 5
@@ -97,8 +97,7 @@ def _poll_feed(server: ServerProcess, tally: FeedTally, seen: list[int], stop: t
 def walk_feed(folder: Path, events: int, kills: int, seed: int = 7) -> FeedTally:
     """Download ``events`` times during ``kills`` SIGKILLs; return the acknowledged and seen events."""
     chance, tally, short_id = random.Random(seed), FeedTally(events), ""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(find_free_port())
     targets = [*sorted(chance.sample(range(1, events), kills)), events]
     for number, target in enumerate(targets):
         settings = {"DOCSHARE_RATE_LIMIT": "1000000", "DOCSHARE_TRUSTED_PROXIES": "127.0.0.0/8"}

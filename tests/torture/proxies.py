@@ -23,6 +23,7 @@ import requests
 from docshare.cli import topics
 from docshare.contract.plans import GB
 from tests.support.outside.import_source import make_certificate
+from tests.support.ports import find_free_port
 from tests.support.servers.server_process import make_env, run_docshare, start_server
 
 _BLOCK = 1 << 20
@@ -52,8 +53,7 @@ def make_configuration(proxy: str, folder: Path, port: int, backend: str) -> str
 @contextmanager
 def run_proxy(proxy: str, folder: Path, backend: str) -> Iterator[str]:
     """Run ``proxy`` in front of ``backend``; yield its URL."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = find_free_port()
     config = folder / "config"
     config.write_text(make_configuration(proxy, folder, port, backend), encoding="utf-8")
     command = {
@@ -63,23 +63,23 @@ def run_proxy(proxy: str, folder: Path, backend: str) -> Iterator[str]:
     with (folder / "proxy.log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, "HOME": str(folder)})
     try:
-        _wait_for(port)
+        _wait_for(process, port, folder / "proxy.log")
         yield f"https://localhost:{port}"
     finally:
         process.terminate()
         process.wait(30)
 
 
-def _wait_for(port: int) -> None:
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
+def _wait_for(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
         except OSError:
             time.sleep(0.1)
         else:
             return
-    raise AssertionError("the proxy does not listen")
+    raise AssertionError(f"the proxy does not listen: {log.read_text(encoding='utf-8')}")
 
 
 def write_document(path: Path, size: int) -> str:

@@ -15,6 +15,7 @@ from tempfile import mkdtemp
 import redis
 
 from tests.support.polling import wait_until
+from tests.support.ports import find_free_port
 
 
 @dataclass
@@ -77,8 +78,7 @@ class RedisServer:
 def run_redis(tls: Path | None = None) -> Iterator[RedisServer]:
     """Yield a running server; it ends with the block."""
     folder = mkdtemp(prefix="redis")
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
-        server = RedisServer(one.getsockname()[1], folder, tls, other.getsockname()[1])
+    server = RedisServer(find_free_port(), folder, tls, find_free_port())
     try:
         server.start()
         yield server

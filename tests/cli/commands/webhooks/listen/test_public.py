@@ -19,6 +19,7 @@ from tests.support.outside.fake_api import FakeApi, FakeResponse, FakeTime, Reco
 from tests.support.outside.receivers import FAILING_SCRIPTS, open_receiver
 from tests.support.outside.webhook_listener import ListenerProcess, ListenerThread, replace_content, run_listener
 from tests.support.polling import wait_until
+from tests.support.ports import find_free_port
 from tests.support.servers.server_process import ServerProcess, make_env, run_docshare
 from tests.support.shell import TOKEN, Shell
 
@@ -28,13 +29,8 @@ READY = "ready: a test delivery arrived"
 @pytest.fixture
 def tunnel() -> tuple[str, ...]:
     """Return the options of a listener on a free port, including its URL."""
-    port = find_free_port()
+    port = str(find_free_port())
     return "--public-url", f"http://127.0.0.1:{port}/in", "--port", port
-
-
-def find_free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return str(free.getsockname()[1])
 
 
 def list_webhooks(server: ServerProcess) -> list[dict[str, Any]]:
@@ -126,7 +122,7 @@ def test_the_webhook_of_a_running_listener_is_not_pruned(
 def test_a_broken_tunnel_is_reported_instead_of_the_ready_message(
     server: ServerProcess, env: dict[str, str], tmp_path: Path
 ) -> None:
-    with run_listener(env, "--public-url", "http://127.0.0.1:1/in", "--port", find_free_port()) as running:
+    with run_listener(env, "--public-url", "http://127.0.0.1:1/in", "--port", str(find_free_port())) as running:
         assert running.wait() == 11
         assert "did not arrive: there was no response" in running.read_stderr()
         assert "ready" not in running.read_stderr()
@@ -142,7 +138,7 @@ def test_a_port_in_use_exits_with_7_and_creates_no_webhook(server: ServerProcess
 
 
 def test_a_url_that_the_server_rejects_exits_with_9(server: ServerProcess, env: dict[str, str]) -> None:
-    with run_listener(env, "--public-url", "https://169.254.169.254/", "--port", find_free_port()) as running:
+    with run_listener(env, "--public-url", "https://169.254.169.254/", "--port", str(find_free_port())) as running:
         assert running.wait() == 9
 
 
@@ -156,7 +152,9 @@ def fake_webhooks(api: FakeApi) -> FakeWebhooks:
 
 def start_listener(shell: Shell, webhooks_api: FakeWebhooks, *options: str) -> ListenerThread:
     """Start a listener and wait until its webhook has been created and tested."""
-    found = ListenerThread(shell, "--public-url", "https://tunnel.example/in", "--port", find_free_port(), *options)
+    found = ListenerThread(
+        shell, "--public-url", "https://tunnel.example/in", "--port", str(find_free_port()), *options
+    )
     wait_until(lambda: READY in found.stderr, seconds=60)
     return found
 
@@ -192,7 +190,7 @@ def test_a_signal_during_the_cleanup_does_not_interrupt_it(
     fake_webhooks: FakeWebhooks, api: FakeApi, shell: Shell, tmp_path: Path
 ) -> None:
     env = make_env(tmp_path, DOCSHARE_URL=api.url, DOCSHARE_TOKEN=TOKEN)
-    with run_listener(env, "--public-url", "https://tunnel.example/in", "--port", find_free_port()) as running:
+    with run_listener(env, "--public-url", "https://tunnel.example/in", "--port", str(find_free_port())) as running:
         running.wait_for_line(READY)
 
         def signal_and_delete(_: RecordedRequest) -> FakeResponse:
@@ -209,7 +207,7 @@ def test_a_failed_test_delivery_ends_the_listener_with_the_status(
     fake_webhooks: FakeWebhooks, shell: Shell, time: FakeTime
 ) -> None:
     fake_webhooks.results = [{"delivered": False, "status": 502, "latencyMs": 3}]
-    done = shell("webhooks", "listen", "--public-url", "https://tunnel.example/in", "--port", find_free_port())
+    done = shell("webhooks", "listen", "--public-url", "https://tunnel.example/in", "--port", str(find_free_port()))
     assert (done.code, "the response was 502" in done.err) == (11, True)
     assert fake_webhooks.rows == []
 
