@@ -1,7 +1,7 @@
 """Poll the feed while it grows and the server is killed: every poller sees every event exactly once.
 
-``python -m tests.torture.feed_walk [EVENTS [KILLS]]``; by default 100,000 downloads by one writer, five pollers with
-one cursor each, and 20 SIGKILLs.
+``python -m tests.torture.feed_walk [EVENTS [KILLS]]``; by default 100,000 downloads by four threads, five pollers
+with one cursor each, and 20 SIGKILLs.
 """
 
 import itertools
