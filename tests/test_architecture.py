@@ -16,12 +16,9 @@ MAX_LINES = 400
 _STORED = ("docshare.server.store.tables", "docshare.server.store.database", "docshare.server.store.database_file")
 FORBIDDEN: dict[str, tuple[str, ...]] = {
     "docshare.client": ("docshare.server", "docshare.cli", "flask", "peewee"),
-    "docshare.report": (
+    **dict.fromkeys(("docshare.report", "docshare.manual"), (
         "docshare.server", "docshare.cli", "docshare.client", "flask", "peewee", "requests", "time", "random",
-    ),
-    "docshare.manual": (
-        "docshare.server", "docshare.cli", "docshare.client", "flask", "peewee", "requests", "time", "random",
-    ),
+    )),
     "docshare.cli.local": ("docshare.cli.commands", "docshare.cli.main"),
     "docshare.cli.terminal": ("docshare.cli.commands", "docshare.cli.main"),
     "docshare.cli.framework": ("docshare.cli.commands", "docshare.cli.main"),
@@ -45,7 +42,9 @@ FORBIDDEN: dict[str, tuple[str, ...]] = {
             "framing", "multipart", "verdicts", "tasks", "parking",
         )
     },
-    "docshare.server.services": ("flask", "peewee", "docshare.server.api", "docshare.server.web"),
+    "docshare.server.services": (
+        "docshare.server.http", "docshare.server.api", "docshare.server.web", "flask", "peewee",
+    ),
     "docshare.server.api": ("peewee", "docshare.server.store.tables", "docshare.server.rules"),
     "docshare.server.web": ("peewee", "docshare.server.store.tables", "docshare.server.rules"),
     "docshare.server.workers": ("flask", "peewee"),

@@ -21,7 +21,6 @@ from docshare.server.durations import Durations
 from docshare.server.fair_slots import FairSlots
 from docshare.server.free_memory import FreeMemory
 from docshare.server.http.proxy_probes import Probes, UntrustedProxies
-from docshare.server.http.rate_limits import RateLimiter
 from docshare.server.office.convert import OfficeConverter, find_program
 from docshare.server.office.memory import find_memory_directory
 from docshare.server.outbound.exchange import OutboundClient
@@ -32,6 +31,7 @@ from docshare.server.password_turns import PasswordTurns
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.pdf.probe import ConfinementProbe
+from docshare.server.rate_limits import RateLimiter
 from docshare.server.store.blobs import BlobStore, FolderStore
 from docshare.server.store.database import Store
 from docshare.server.store.identity import directory_id
@@ -205,7 +205,7 @@ def build_limiter(clock: Callable[[], int], shared: "SharedMemory | None") -> Ra
     """Return the limiter of one server, whose windows are in ``shared`` if there is such a memory."""
     if shared is None:
         return RateLimiter(clock)
-    from docshare.server.http.shared_windows import SharedWindows
+    from docshare.server.shared_windows import SharedWindows
 
     return RateLimiter(clock, shared=SharedWindows(shared, clock))
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from docshare.server import runtime as outside
 from docshare.server.config import Config
-from docshare.server.http.rate_limits import RateLimiter
+from docshare.server.rate_limits import RateLimiter
 from docshare.server.rules.page_window import PageWindow
 from docshare.server.rules.reading import parse_beacon_request, serialize_beacon
 from docshare.server.runtime import Runtime

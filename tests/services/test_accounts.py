@@ -9,7 +9,7 @@ from peewee import IntegrityError
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.server.http.multipart import ReceivedFile
+from docshare.server.received_file import ReceivedFile
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
 from docshare.server.services.accounts.callers import Caller, authenticate

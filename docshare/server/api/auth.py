@@ -15,7 +15,7 @@ from docshare.contract.scopes import Lane
 from docshare.server.api import session_lane
 from docshare.server.api.ratelimit import rate_limit_problem
 from docshare.server.api.session_lane import HeaderOf
-from docshare.server.http.rate_limits import Allowance, address_key, build_uncounted_allowance
+from docshare.server.rate_limits import Allowance, build_uncounted_allowance, network_prefix
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, authenticate, invalid_credential
 from docshare.server.services.designs import tokens
@@ -101,7 +101,7 @@ def admit(
     except Problem as problem:
         # Failed credentials are counted by address; otherwise every guess would have a window of its own.
         count = rt.limits.peek if tally is CountMode.LATER else rt.limits.hit
-        allowance = count(ADDRESS, address_key(address()), rt.config.address_limit)
+        allowance = count(ADDRESS, network_prefix(address()), rt.config.address_limit)
         return Admission(allowance, refusal=problem if allowance.is_allowed else rate_limit_problem(allowance))
     return _admit_caller(rt, entrance, caller, header, address, tally)
 
@@ -120,7 +120,7 @@ def _admit_caller(
     else:
         allowance = count(REQUESTS, caller.credential, rt.config.rate_limit)
     if entrance.policy is not REQUESTS and allowance.is_allowed:
-        key = address_key(address()) if entrance.policy.per == "address" else caller.credential
+        key = network_prefix(address()) if entrance.policy.per == "address" else caller.credential
         allowance = count(entrance.policy, key, entrance.policy.limit)
     refusal = _find_problem(caller, entrance, allowance, tally)
     if refusal is None and caller.lane is Lane.SESSION and not entrance.is_safe:
@@ -161,7 +161,7 @@ def _admit_design_tool(rt: Runtime, authorization: str | None, address: str) -> 
     The address is counted first, so that checking tokens is limited too.
     """
     limit = rt.config.design_rate
-    allowance = rt.limits.hit(DESIGN_ADDRESS, address_key(address), limit)
+    allowance = rt.limits.hit(DESIGN_ADDRESS, network_prefix(address), limit)
     if not allowance.is_allowed:
         return Admission(allowance, refusal=rate_limit_problem(allowance))
     try:
@@ -176,7 +176,7 @@ def _admit_by_address(rt: Runtime, entrance: AccessRule, address: str, tally: Co
     policy = entrance.policy if entrance.is_public else REQUESTS
     limit = rt.config.rate_limit if policy is REQUESTS else policy.limit
     count = rt.limits.peek if tally is CountMode.LATER else rt.limits.hit
-    allowance = count(policy, address_key(address), limit)
+    allowance = count(policy, network_prefix(address), limit)
     return Admission(allowance, refusal=None if allowance.is_allowed else rate_limit_problem(allowance))
 
 

@@ -13,8 +13,9 @@ from docshare.server.api.represent import resources as represent
 from docshare.server.http import uploads
 from docshare.server.http.compression import open_gzip
 from docshare.server.http.headers import content_disposition
-from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY, ReceivedFile
+from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY
 from docshare.server.http.views import current_runtime
+from docshare.server.received_file import ReceivedFile
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files, intake
 

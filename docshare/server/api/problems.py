@@ -11,9 +11,9 @@ from docshare.contract.problems import MEDIA_TYPE, PROBLEMS, Problem
 from docshare.contract.scopes import CHALLENGE
 from docshare.server import faults
 from docshare.server.api.ratelimit import Headers, full_allowance, rate_headers
-from docshare.server.http.rate_limits import Allowance
 from docshare.server.http.verdicts import Refusal
 from docshare.server.http.views import current_runtime
+from docshare.server.rate_limits import Allowance
 from docshare.server.runtime import Runtime
 
 _CHALLENGE_STATUSES = (401, 403)

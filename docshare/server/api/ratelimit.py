@@ -6,7 +6,7 @@
 
 from docshare.contract.limits import REQUESTS, SECOND
 from docshare.contract.problems import Problem
-from docshare.server.http.rate_limits import Allowance, build_uncounted_allowance
+from docshare.server.rate_limits import Allowance, build_uncounted_allowance
 from docshare.server.runtime import Runtime
 
 Headers = list[tuple[str, str]]

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
+from docshare.server.received_file import ReceivedFile
 from docshare.server.store.blobs import PartialFile
 
 FORM_KEY = "docshare.form"
@@ -45,16 +46,6 @@ class FormError(Exception):
 
 class FileTooLargeError(Exception):
     """A file of the form is larger than allowed."""
-
-
-@dataclass(frozen=True)
-class ReceivedFile:
-    """A file of a form. ``filename``: as sent, so any text, including path separators; ``content_type``: as declared;
-    ``part``: the partial file with its bytes."""
-
-    filename: str
-    content_type: str
-    part: PartialFile
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.api import answers
 from docshare.server.api.represent import readership as represent_readership
-from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, client_country, current_runtime
+from docshare.server.rate_limits import network_prefix
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.files.page_range import ReaderView
 from docshare.server.services.links import guessing
@@ -93,7 +93,7 @@ def visit(name: str) -> Response:
 
 
 def _check_request() -> None:
-    allowance = current_runtime().limits.hit(BEACON_POLICY, address_key(client_address()), BEACON_POLICY.limit)
+    allowance = current_runtime().limits.hit(BEACON_POLICY, network_prefix(client_address()), BEACON_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many beacons from one address.", headers=retry)

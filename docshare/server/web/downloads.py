@@ -6,8 +6,8 @@ from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.api import answers
 from docshare.server.http.headers import content_disposition
-from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, client_country, current_runtime
+from docshare.server.rate_limits import network_prefix
 from docshare.server.services.links import downloads, guessing
 from docshare.server.web import csrf, problem_pages
 from docshare.server.web.gates import viewer_cookie
@@ -36,7 +36,7 @@ def download(name: str) -> Response:
 
 def _send_copy(name: str) -> Response:
     csrf.require_same_site()
-    allowance = current_runtime().limits.hit(DOWNLOAD_POLICY, address_key(client_address()), DOWNLOAD_POLICY.limit)
+    allowance = current_runtime().limits.hit(DOWNLOAD_POLICY, network_prefix(client_address()), DOWNLOAD_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many downloads from one address.", headers=retry, extra={"reason": "busy"})

@@ -13,8 +13,8 @@ from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.api import answers
 from docshare.server.api.represent import feedback as represent_feedback
-from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, current_runtime
+from docshare.server.rate_limits import network_prefix
 from docshare.server.services.feedback import annotations, feedback, marks, notes, receipts
 from docshare.server.services.readership import readers, taps
 from docshare.server.services.readership.readers import ReaderContext
@@ -136,7 +136,7 @@ def _require_writer(name: str, policy: RatePolicy = WRITE_POLICY) -> ReaderConte
     version of the document than the current one, and as ``_find_viewer``.
     """
     csrf.require_same_origin()
-    allowance = current_runtime().limits.hit(policy, address_key(client_address()), policy.limit)
+    allowance = current_runtime().limits.hit(policy, network_prefix(client_address()), policy.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many requests from your network. Try again in a minute.", headers=retry)

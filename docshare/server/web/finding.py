@@ -6,8 +6,8 @@ from flask import Blueprint, Response, jsonify, request
 
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
-from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, current_runtime
+from docshare.server.rate_limits import network_prefix
 from docshare.server.services.files import finding
 from docshare.server.services.files.finding import FoundWords
 from docshare.server.services.links import guessing
@@ -35,7 +35,7 @@ def search(name: str) -> Response:
     view = find_view(link)
     start = request.args.get("from", "1")
     resolve_page_number(view, start)
-    allowance = runtime.limits.hit(SEARCH_POLICY, address_key(client_address()), SEARCH_POLICY.limit)
+    allowance = runtime.limits.hit(SEARCH_POLICY, network_prefix(client_address()), SEARCH_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many searches from one address.", headers=retry)

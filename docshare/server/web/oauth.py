@@ -10,8 +10,8 @@ from docshare.contract.limits import ADDRESS
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import DEVICE_GRANT_TYPE, SCOPES
 from docshare.server.api import answers
-from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, current_runtime
+from docshare.server.rate_limits import network_prefix
 from docshare.server.services.accounts import sign_in
 from docshare.server.web import csrf, headers, problem_pages, sign_in_return
 from docshare.server.web.sign_in import session_cookie
@@ -166,7 +166,7 @@ def _respond_to_app(work: Any) -> Response:
     """Return the response of ``work`` to the app; failures are rate-limited, so that secrets cannot be guessed."""
     from authlib.oauth2 import OAuth2Error
 
-    key = address_key(client_address())
+    key = network_prefix(client_address())
     allowance = current_runtime().limits.peek(ADDRESS, key, current_runtime().config.address_limit)
     if not allowance.is_allowed:
         refused = jsonify(error="temporarily_unavailable", error_description="Too many failures. Try again later.")

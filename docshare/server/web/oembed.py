@@ -10,9 +10,9 @@ from docshare.contract.limits import REQUESTS
 from docshare.contract.problems import Problem
 from docshare.contract.wire import drop_none
 from docshare.server.api import answers
-from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
+from docshare.server.rate_limits import network_prefix
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
 from docshare.server.services.links import links, public
@@ -63,7 +63,7 @@ def oembed_url(base: str) -> str:
 
 def _require_rate_limit(runtime: Runtime) -> None:
     """Limit the requests of one address as under /api. Raises ``rate_limited``."""
-    key = f"oembed {address_key(client_address())}"
+    key = f"oembed {network_prefix(client_address())}"
     allowance = runtime.limits.hit(REQUESTS, key, runtime.config.rate_limit)
     if not allowance.is_allowed:
         raise Problem("rate_limited", "Too many requests.", headers={"Retry-After": str(allowance.reset_s)})

@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.server.http.multipart import ReceivedFile
+from docshare.server.received_file import ReceivedFile
 from docshare.server.services.accounts.callers import Caller, authenticate
 from docshare.server.services.files import intake
 from docshare.server.services.files import replace as replacing

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docshare.contract.limits import RatePolicy
-from docshare.server.http.rate_limits import Allowance, RateLimiter
+from docshare.server.rate_limits import Allowance, RateLimiter
 from tests.support.engines.rows import insert_download
 from tests.support.outside.design_tool import DesignTool, open_design_tool
 from tests.support.outside.receivers import LOOPBACK_NETWORKS

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from docshare.contract.limits import CONFIRMATION_LINK_MS, HOUR, INVITATION_LINK_MS, MINUTE, RESET_LINK_MS, RatePolicy
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.server.http.rate_limits import address_key
+from docshare.server.rules.identity import network_prefix
 from docshare.server.rules.mails import is_placeholder
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts, passwords, sign_in
@@ -76,7 +76,7 @@ def request_reset(rt: Runtime, email: str, address: str) -> None:
     if not rt.mailer.is_configured:
         raise Problem("not_found", "This server cannot send email.", hint="Ask its operator for a sign-in link.")
     started = time.monotonic()
-    _require_allowance(rt, RESETS_PER_NETWORK, address_key(address), "There were too many requests.")
+    _require_allowance(rt, RESETS_PER_NETWORK, network_prefix(address), "There were too many requests.")
     email = email.strip()
     # Counted for unknown addresses as well: the limit must not reveal which addresses have an account.
     is_allowed = rt.limits.hit(RESETS_PER_ACCOUNT, digest(email.lower()), RESETS_PER_ACCOUNT.limit).is_allowed

@@ -2,8 +2,8 @@
 
 from docshare.contract.limits import HOUR, MINUTE, RatePolicy
 from docshare.contract.problems import Problem
-from docshare.server.http.rate_limits import address_key
 from docshare.server.rules import sign_in as rules
+from docshare.server.rules.identity import network_prefix
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller, digest
@@ -57,7 +57,7 @@ def sign_in_by_password(rt: Runtime, email: str, password: str, address: str) ->
     # Count by the account where there is one: another one may have an address that Python lowers to the same text.
     whole = digest(f"account {found[0]}" if found else email.lower())
     is_correct = guessing.verify_password(
-        rt, _ATTEMPT_LIMITS, stored or _DUMMY_HASH, password, address, here=address_key(address), whole=whole
+        rt, _ATTEMPT_LIMITS, stored or _DUMMY_HASH, password, address, here=network_prefix(address), whole=whole
     )
     if not (is_correct and found and stored):
         raise _wrong_credentials()

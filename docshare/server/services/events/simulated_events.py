@@ -14,7 +14,7 @@ from docshare.contract.scopes import Lane, held_scopes
 from docshare.contract.settings import SETTINGS
 from docshare.contract.triggers import FORM_KEY
 from docshare.contract.wire import drop_none
-from docshare.server.http.multipart import ReceivedFile
+from docshare.server.received_file import ReceivedFile
 from docshare.server.rules import gates, lifecycle, reading, simulated_reading
 from docshare.server.rules.gates import GATE, PASSWORD, LinkRequirements
 from docshare.server.runtime import Runtime

@@ -11,7 +11,7 @@ from docshare.contract.amounts import format_size
 from docshare.contract.limits import ANONYMOUS_EXPIRY_MS
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.contract.problems import Problem
-from docshare.server.http.multipart import ReceivedFile
+from docshare.server.received_file import ReceivedFile
 from docshare.server.rules import intake as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import intake, tenants, tokens

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from docshare.contract.features import require_plan
 from docshare.contract.fields import is_uuid
 from docshare.contract.media import ASSET_KINDS
-from docshare.server.http.multipart import ReceivedFile
 from docshare.server.pdf.budget import Tenant
+from docshare.server.received_file import ReceivedFile
 from docshare.server.rules import assets as rules
 from docshare.server.rules import intake as intake_rules
 from docshare.server.rules import mp3

@@ -8,12 +8,12 @@ from docshare import __version__
 from docshare.contract import media
 from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
-from docshare.server.http.multipart import ReceivedFile
 from docshare.server.outbound.addresses import is_operator_allowed
 from docshare.server.outbound.exchange import OutboundRequest, OutboundResponse
 from docshare.server.outbound.failures import OutboundError, TooLarge
 from docshare.server.outbound.targets import OutboundTarget
 from docshare.server.pdf.budget import Tenant
+from docshare.server.received_file import ReceivedFile
 from docshare.server.rules import designs as design_rules
 from docshare.server.rules import imports as rules
 from docshare.server.rules import intake as intake_rules

@@ -10,10 +10,10 @@ from docshare.contract import media
 from docshare.contract.names import clean_name
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.server import faults
-from docshare.server.http.multipart import ReceivedFile
 from docshare.server.office.detect import detect_kind
 from docshare.server.pdf.answers import Inspection
 from docshare.server.pdf.budget import Tenant
+from docshare.server.received_file import ReceivedFile
 from docshare.server.rules import intake as rules
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, recheck_caller

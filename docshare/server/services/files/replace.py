@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from docshare.contract.features import require_plan
 from docshare.contract.problems import Problem
-from docshare.server.http.multipart import ReceivedFile
+from docshare.server.received_file import ReceivedFile
 from docshare.server.rules import intake as intake_rules
 from docshare.server.rules import replacement as rules
 from docshare.server.rules.page_window import is_empty

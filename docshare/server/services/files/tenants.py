@@ -1,7 +1,7 @@
 """Choose the tenant of a job: the account or network to whose budget the time of the PDF engine is charged."""
 
-from docshare.server.http.rate_limits import address_key
 from docshare.server.pdf.budget import Tenant
+from docshare.server.rules.identity import network_prefix
 from docshare.server.runtime import CostlyOwner, Runtime
 from docshare.server.services.links.links import SharedFile
 
@@ -28,7 +28,7 @@ def text_slot_key(rt: Runtime, file: SharedFile, address: str) -> str | CostlyOw
     to others even if they come from many networks.
     """
     tenant = reader_tenant(file, address)
-    return CostlyOwner(tenant.owner) if rt.engine.is_costly(tenant) else address_key(address)
+    return CostlyOwner(tenant.owner) if rt.engine.is_costly(tenant) else network_prefix(address)
 
 
 def account_tenant_key(account_id: int) -> str:
@@ -38,4 +38,4 @@ def account_tenant_key(account_id: int) -> str:
 
 def address_tenant_key(address: str) -> str:
     """Return the key of a sender or reader without an account."""
-    return f"address {address_key(address)}"
+    return f"address {network_prefix(address)}"

@@ -12,9 +12,10 @@ from docshare.contract.amounts import format_plural
 from docshare.contract.limits import ADDRESS, HOUR, MINUTE, SECOND, RatePolicy
 from docshare.contract.patterns import LINK_NAME
 from docshare.contract.problems import Problem
-from docshare.server.http.rate_limits import Allowance, address_key
+from docshare.server.rate_limits import Allowance
 from docshare.server.rules import guess_limits
 from docshare.server.rules.gates import PASSWORD
+from docshare.server.rules.identity import network_prefix
 from docshare.server.runtime import Runtime
 from docshare.server.services.links import links, share_passwords
 from docshare.server.services.links.links import Link
@@ -71,7 +72,7 @@ def require_password(rt: Runtime, file_id: int, stored: str, password: str, addr
     After too many wrong passwords it raises ``rate_limited`` without checking this one. ``at`` of the ``extra`` names
     the field.
     """
-    here = f"{file_id} {address_key(address)}"
+    here = f"{file_id} {network_prefix(address)}"
     if not verify_password(rt, _LINK_LIMITS, stored, password, address, here=here, whole=str(file_id)):
         raise Problem("forbidden", "The password is incorrect.", extra={"at": PASSWORD})
 
@@ -91,7 +92,7 @@ def verify_password(
     key = turns.compute_key(stored, password)
     if turns.is_verified(key, rt.clock()):
         return True
-    with turns.hold(key, address_key(address), _TURN_WAIT_S) as is_held:
+    with turns.hold(key, network_prefix(address), _TURN_WAIT_S) as is_held:
         if is_held:
             return _check_password(rt, lock, stored, password, here, whole, key)
         if turns.is_verified(key, rt.clock()):
@@ -116,7 +117,7 @@ def _check_password(
 
 
 def _link_key(address: str) -> str:
-    return f"link {address_key(address)}"
+    return f"link {network_prefix(address)}"
 
 
 def _require_allowed(allowance: Allowance) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from docshare.contract.limits import DEVICE_CODE_MS, DEVICE_POLL_MS, MINUTE, RatePolicy
 from docshare.contract.problems import Problem
-from docshare.server.http.rate_limits import address_key
+from docshare.server.rules.identity import network_prefix
 from docshare.server.rules.oauth import USER_CODE_BYTES, format_user_code, parse_user_code
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, digest
@@ -33,7 +33,7 @@ class NewLogin(NamedTuple):
 
 def begin(rt: Runtime, client: RegisteredClient, scopes: str, address: str) -> NewLogin:
     """Begin a login of ``client`` from the network ``address``. Raises ``rate_limited`` after too many of them."""
-    allowance = rt.limits.hit(LOGINS_PER_NETWORK, address_key(address), LOGINS_PER_NETWORK.limit)
+    allowance = rt.limits.hit(LOGINS_PER_NETWORK, network_prefix(address), LOGINS_PER_NETWORK.limit)
     if not allowance.is_allowed:
         raise _too_many("There were too many logins from this network.", allowance.reset_s)
     now = rt.clock()
@@ -83,7 +83,7 @@ def find_by_user_code(rt: Runtime, caller: Caller, typed: str, address: str) -> 
     Case and separators of ``typed`` do not matter. Raises ``not_found`` for an unknown, expired or used code,
     ``rate_limited`` after too many of them from the account or from the network ``address``.
     """
-    counters = ((WRONG_CODES_PER_ACCOUNT, caller.uuid), (WRONG_CODES_PER_NETWORK, address_key(address)))
+    counters = ((WRONG_CODES_PER_ACCOUNT, caller.uuid), (WRONG_CODES_PER_NETWORK, network_prefix(address)))
     for policy, key in counters:
         allowance = rt.limits.peek(policy, key, policy.limit)
         if not allowance.is_allowed:

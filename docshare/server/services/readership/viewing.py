@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from docshare.contract.limits import MINUTE, READER_SALT_MS, UNCOUNTED_RETENTION_MS, RatePolicy
 from docshare.contract.problems import Problem
-from docshare.server.http.rate_limits import address_key
 from docshare.server.rules import reading, view_token
 from docshare.server.rules.agents import BROWSERS, parse_user_agent
-from docshare.server.rules.identity import reader_key
+from docshare.server.rules.identity import network_prefix, reader_key
 from docshare.server.rules.page_window import PageWindow
 from docshare.server.rules.reading import BeaconBody
 from docshare.server.rules.view_token import PageLoad
@@ -262,7 +261,7 @@ def _is_reader(rt: Runtime, link: Link, sender: BeaconSender) -> bool:
 
 
 def _require_start_allowed(rt: Runtime, sender: BeaconSender) -> None:
-    allowance = rt.limits.hit(SESSION_START_POLICY, address_key(sender.address), SESSION_START_POLICY.limit)
+    allowance = rt.limits.hit(SESSION_START_POLICY, network_prefix(sender.address), SESSION_START_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "There are too many readers at one address.", headers=retry)

@@ -7,8 +7,8 @@ from flask import Blueprint, Response, make_response, redirect, request
 from docshare.contract.limits import MINUTE, RatePolicy
 from docshare.contract.problems import Problem
 from docshare.server.http import parking
-from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, current_runtime
+from docshare.server.rate_limits import network_prefix
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
 from docshare.server.services.links import entry
@@ -73,7 +73,7 @@ def _enter(name: str, find: Callable[[Runtime, str], Link], *, embed: bool) -> R
 
 
 def _count_request() -> None:
-    allowance = current_runtime().limits.hit(ENTRY_POLICY, address_key(client_address()), ENTRY_POLICY.limit)
+    allowance = current_runtime().limits.hit(ENTRY_POLICY, network_prefix(client_address()), ENTRY_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
         raise Problem("rate_limited", "Too many forms from one address.", headers=retry, extra={"reason": "busy"})

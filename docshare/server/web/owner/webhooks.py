@@ -15,8 +15,8 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.webhooks import DEFAULT_FORMAT, DISABLE_AFTER, FORMATS, KINDS, WEBHOOKS_PER_ACCOUNT, name_kind
 from docshare.report import words
-from docshare.server.http.rate_limits import address_key
 from docshare.server.http.views import client_address, current_runtime
+from docshare.server.rate_limits import network_prefix
 from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.files import files
 from docshare.server.services.operations import slots
@@ -119,7 +119,7 @@ def show(owner: SignedInOwner, uuid: str) -> AnyResponse:
 @owner_form
 def test(owner: SignedInOwner, uuid: str) -> AnyResponse:
     """Send a test event and report the result. It counts against the same limit as tests through the API."""
-    counted = (SESSION_WEBHOOK_TEST, address_key(client_address()), SESSION_WEBHOOK_TEST.limit)
+    counted = (SESSION_WEBHOOK_TEST, network_prefix(client_address()), SESSION_WEBHOOK_TEST.limit)
     allowance = current_runtime().limits.hit(*counted)
     if not allowance.is_allowed:
         detail = f"More than {allowance.limit} tests in a minute."

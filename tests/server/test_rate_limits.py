@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from docshare.contract.limits import RatePolicy
-from docshare.server.http.rate_limits import RateLimiter, address_key
-from docshare.server.http.shared_windows import SharedWindows
 from docshare.server.outbound.shared_memory import SharedMemory
+from docshare.server.rate_limits import RateLimiter, network_prefix
+from docshare.server.shared_windows import SharedWindows
 from tests.support.clock import FakeClock
 
 MINUTE = RatePolicy("minute", 5, 60_000, "token")
@@ -161,4 +161,4 @@ def test_the_least_recently_used_key_is_dropped_first(clock: FakeClock) -> None:
     ],
 )
 def test_an_ipv6_network_counts_as_one_address(address: str, key: str) -> None:
-    assert address_key(address) == key
+    assert network_prefix(address) == key

@@ -1,7 +1,8 @@
 """Rate limits: moving windows of the ``limits`` library, in a bounded store in memory, or in Redis if instances share
 them.
 
-The window moves, so at most ``limit`` requests pass in *any* window.
+The window moves, so at most ``limit`` requests pass in *any* window. The key of an IP address is its
+``network_prefix``: all addresses of an IPv6 /64 share one, because they belong to one customer.
 
 **Shared limits.** With ``redis_url``, all instances count these together, because they protect what the instances share
 or promise a number to the caller:
@@ -48,10 +49,10 @@ from limits.storage import MovingWindowSupport, Storage
 from limits.strategies import MovingWindowRateLimiter
 
 from docshare.contract.limits import SECOND, RatePolicy
-from docshare.server.rules.identity import network_prefix
+from docshare.server.rules.identity import network_prefix as network_prefix
 
 if TYPE_CHECKING:
-    from docshare.server.http.shared_windows import SharedWindows
+    from docshare.server.shared_windows import SharedWindows
 
 MAX_KEYS = 50_000
 _PER_INSTANCE = frozenset({"beacons", "searches"})  # policies that are never shared
@@ -152,11 +153,6 @@ class RateLimiter:
 def build_uncounted_allowance(policy: RatePolicy, limit: int) -> Allowance:
     """Return the full allowance, for a caller who cannot be identified and for whom nothing is counted."""
     return Allowance(policy, limit, limit, policy.window_ms // SECOND)
-
-
-def address_key(address: str) -> str:
-    """Return the key of an IP address. All addresses of an IPv6 /64 share one, because they belong to one customer."""
-    return network_prefix(address)
 
 
 class _WindowStorage(Storage, MovingWindowSupport):

@@ -21,8 +21,8 @@ from redis.commands.core import Script
 from redis.exceptions import NoScriptError
 
 from docshare.contract.limits import SECOND
-from docshare.server.http.rate_limits import WindowState
 from docshare.server.outbound.shared_memory import SharedMemory
+from docshare.server.rate_limits import WindowState
 
 # Times are multiplied by this factor, so that a request whose age equals the length of the window has left it, as it
 # has in memory; for the script alone it would still be inside. No other case changes, because the factor adds less than
