@@ -87,7 +87,8 @@ class Client:
         if base_url is None or (profile is not None and token is None):
             from docshare.client.login.profiles import find_connection
 
-            base_url, token = find_connection(base_url, token, profile, os.environ, self._exchange_refresh_token)
+            access = find_connection(base_url, token, profile, os.environ, self._exchange_refresh_token)
+            base_url, token = access.url, access.token
         self._address = parse_address(base_url, with_token=token is not None, allow_http=allow_http)
         self._token = token
         self._options = ClientOptions(user_agent, timeout, retries, max_wait, on_wait, on_exchange, verify, clock)

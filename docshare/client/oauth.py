@@ -3,7 +3,8 @@
 import base64
 import hashlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from docshare.client.address import parse_origin
@@ -19,7 +20,8 @@ _DEFAULT_INTERVAL = 5  # seconds between two polls; RFC 8628, 3.2
 _DEFAULT_LIFETIME = 3600  # seconds; if the server does not send expires_in
 
 
-class IssuedTokens(NamedTuple):
+@dataclass(frozen=True)
+class IssuedTokens:
     """Tokens of a server: ``refresh`` is None if the server sends none, ``expires_in`` is in seconds, ``scopes`` are
     separated by spaces."""
 
@@ -32,7 +34,8 @@ class IssuedTokens(NamedTuple):
         return f"IssuedTokens(expires_in={self.expires_in}, scopes={self.scopes!r})"
 
 
-class DeviceLogin(NamedTuple):
+@dataclass(frozen=True)
+class DeviceLogin:
     """A login that a person allows on another device: there, ``page`` asks for ``user_code``, and ``page_with_code``
     has it already. ``expires_in`` and ``interval``, the least time between two polls, are in seconds."""
 
@@ -44,7 +47,8 @@ class DeviceLogin(NamedTuple):
     interval: int
 
 
-class AuthorizationServer(NamedTuple):
+@dataclass(frozen=True)
+class AuthorizationServer:
     """The addresses of an authorization server, all of one origin; ``revoke`` and ``device`` None where it has none."""
 
     issuer: str

@@ -1,7 +1,8 @@
 """Arbitrary requests, for routes without a method of their own."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from docshare.client.errors import Refused
 from docshare.client.http.call import Call
@@ -19,7 +20,8 @@ _BLOCK = 256 * 1024  # bytes
 _IDEMPOTENT = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
 
 
-class RawResponse(NamedTuple):
+@dataclass(frozen=True)
+class RawResponse:
     """A 2xx response: its headers, and ``blocks`` of its body, which is read as it arrives."""
 
     status: int

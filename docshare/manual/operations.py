@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from docshare.contract.problems import PROBLEMS
 from docshare.contract.scopes import OPERATIONS
@@ -24,7 +25,8 @@ _LIMITS = {
 }
 
 
-class FieldRow(NamedTuple):
+@dataclass(frozen=True)
+class FieldRow:
     """A parameter or property: ``kind`` its type in words, ``type_name`` the named type that it has, or empty."""
 
     name: str
@@ -36,7 +38,8 @@ class FieldRow(NamedTuple):
     place: str = ""
 
 
-class BodyRow(NamedTuple):
+@dataclass(frozen=True)
+class BodyRow:
     """A request or response body; ``example``: formatted JSON, or empty for bytes."""
 
     media_type: str
@@ -46,7 +49,8 @@ class BodyRow(NamedTuple):
     example: str
 
 
-class ResponseRow(NamedTuple):
+@dataclass(frozen=True)
+class ResponseRow:
     """A response; ``codes``: the problem codes that it can carry."""
 
     status: str
@@ -55,7 +59,8 @@ class ResponseRow(NamedTuple):
     codes: list[str]
 
 
-class OperationPage(NamedTuple):
+@dataclass(frozen=True)
+class OperationPage:
     """One operation; ``scope`` and ``credentials`` say who may call it."""
 
     name: str
@@ -72,7 +77,8 @@ class OperationPage(NamedTuple):
     responses: list[ResponseRow]
 
 
-class TypeRow(NamedTuple):
+@dataclass(frozen=True)
+class TypeRow:
     """A named type of the API."""
 
     name: str
@@ -130,7 +136,7 @@ class ApiDescription:
         schema = raw.get("schema", {})
         row = self._read_field(raw["name"], schema, required=bool(raw.get("required")))
         text = " ".join(part for part in (raw.get("description", ""), row.text) if part)
-        return row._replace(text=text, place=raw["in"], is_addition=bool(raw.get("x-addition")))
+        return replace(row, text=text, place=raw["in"], is_addition=bool(raw.get("x-addition")))
 
     def _read_bodies(self, value: Mapping[str, Any]) -> list[BodyRow]:
         return [self._read_body(kind, each["schema"]) for kind, each in value.get("content", {}).items()]

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def test_extreme_pages_are_watermarked_in_time(engine: PdfEngine, write_file: Pu
 def test_watermarked_and_plain_images_are_cached_separately(engine: PdfEngine, write_file: Put, tmp_path: Path) -> None:
     path = write_file(pdfs.simple_pdf(3))
     with closing(PageStore(engine, tmp_path / "cache")) as store:
-        kept = [store.image(FILE, 1, path, 1, 800, mark) for mark in (None, MARK, MARK._replace(opacity=0.5), MARK)]
+        kept = [store.image(FILE, 1, path, 1, 800, mark) for mark in (None, MARK, replace(MARK, opacity=0.5), MARK)]
         assert kept[1] == kept[3]
         assert len({file.read_bytes() for file in kept}) == len(set(kept)) == 3
         store.files.delete_derived(FILE)

@@ -8,9 +8,10 @@ import os
 import time
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from docshare.client.address import parse_origin
 from docshare.client.errors import BadAddress, MissingCredential, Refused
@@ -27,7 +28,8 @@ _COMMAND_TIMEOUT_S = 10
 _LOGIN_HINT = "Pass a token, set DOCSHARE_TOKEN, or run: docshare auth login"
 
 
-class ServerAccess(NamedTuple):
+@dataclass(frozen=True)
+class ServerAccess:
     """The ``url`` of a server and the ``token`` for it."""
 
     url: str

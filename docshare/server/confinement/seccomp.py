@@ -9,7 +9,7 @@ import errno
 import os
 import struct
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from docshare.server.confinement import kernel
 from docshare.server.confinement.syscalls import SYSCALL_NUMBERS
@@ -32,7 +32,8 @@ _O_TMPFILE = 0x400000
 _NEW_NAMESPACES = 0x7E020080
 
 
-class SyscallRule(NamedTuple):
+@dataclass(frozen=True)
+class SyscallRule:
     """The action for a system call: ``action``, or ``otherwise`` if the low 32 bits of argument ``argument`` are not
     one of ``values`` or contain any of ``bits``."""
 
@@ -60,8 +61,8 @@ def build_worker_rules(*, may_read: bool) -> dict[str, SyscallRule]:
     )
     if may_read:
         rules |= {
-            "openat": reading._replace(argument=2),
-            "open": reading._replace(argument=1),
+            "openat": replace(reading, argument=2),
+            "open": replace(reading, argument=1),
             **{name: SyscallRule() for name in _METADATA_SYSCALLS},
         }
     no_code = SyscallRule(argument=2, bits=_PROT_EXEC, otherwise=errno_action(errno.EACCES))

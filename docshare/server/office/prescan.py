@@ -9,7 +9,8 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, NamedTuple
+from dataclasses import dataclass
+from typing import BinaryIO
 from urllib.parse import unquote
 from xml.sax.saxutils import quoteattr
 
@@ -46,7 +47,8 @@ _REFERENCE_LABELS = {
 }
 
 
-class LinkedPictures(NamedTuple):
+@dataclass(frozen=True)
+class LinkedPictures:
     """The linked pictures of a package: ``pictures`` are their URLs as written; ``parts`` maps the names of
     relationship parts to their XML without these pictures."""
 

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
@@ -148,7 +149,7 @@ def main() -> None:
     else:
         try:
             with io.BufferedReader(io.FileIO(0)) as file:
-                answer = prescan(file, kind)._asdict()
+                answer = asdict(prescan(file, kind))
         except Problem as problem:
             answer = {"detail": problem.detail, "hint": problem.hint}
     left = memoryview(json.dumps(answer).encode("ascii"))

@@ -10,9 +10,9 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, TypeVar
 
 from docshare.contract.media import detect_asset_type
 from docshare.contract.problems import Problem
@@ -58,7 +58,8 @@ class UnrenderableError(Exception):
         self.reason = reason
 
 
-class WatermarkText(NamedTuple):
+@dataclass(frozen=True)
+class WatermarkText:
     """A watermark: ``text`` in ASCII; ``opacity`` 0 to 1; ``density`` ``sparse``, ``normal`` or ``dense``."""
 
     text: str
@@ -193,7 +194,7 @@ class PdfEngine:
         self, image: PathLike, mark: WatermarkText, tenant: Tenant | None = None, tile: ZoomTile | None = None
     ) -> bytes:
         """Return the rendered page at ``image``, or a ``tile``, with the watermark ``mark``. Raises as ``render``."""
-        job = {"do": "stamp", **_describe_source(image), "mark": mark._asdict(), "tile": tile and tile.describe()}
+        job = {"do": "stamp", **_describe_source(image), "mark": asdict(mark), "tile": tile and tile.describe()}
         with self._page_slot(image, tenant) as slot:
             return self._run_page_job(slot, job, answers.parse_jpeg)
 
@@ -390,11 +391,10 @@ def _describe_source(path: PathLike) -> dict[str, Any]:
 
 
 def _build_render_job(path: PathLike, page: int, part: ImagePart, mark: WatermarkText | None) -> dict[str, Any]:
-    job: dict[str, Any] = {"do": "render", **_describe_source(path), "page": page}
-    job |= {"tile": part.describe()} if isinstance(part, ZoomTile) else {"width": part}
-    return job if mark is None else {**job, "mark": mark._asdict()}
+    how = {"tile": part.describe()} if isinstance(part, ZoomTile) else {"width": part}
+    return {"do": "render", **_describe_source(path), "page": page, **how, "mark": mark and asdict(mark)}
 
 
 def _build_derive_job(path: PathLike, wanted: Derivation) -> dict[str, Any]:
     job = {"do": "derive", **_describe_source(path), "total": wanted.total_pages, "first": wanted.first}
-    return job | {"last": wanted.last, "mark": None if wanted.mark is None else wanted.mark._asdict()}
+    return job | {"last": wanted.last, "mark": wanted.mark and asdict(wanted.mark)}

@@ -14,8 +14,9 @@ import signal
 import sys
 import termios
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from docshare.server.confinement import kernel, landlock, namespaces, seccomp
 
@@ -47,7 +48,8 @@ _LIMITS = {"FSIZE": 0, "CORE": 0, "NOFILE": _MAX_OPEN_FILES, "NPROC": 0, "MEMLOC
 _MIN_UID, _NOBODY_UID = 1_900_000_000, 65534
 
 
-class ConfinementStatus(NamedTuple):
+@dataclass(frozen=True)
+class ConfinementStatus:
     """The result of ``confine``: ``missing`` maps each layer to the reason why it is missing, or None if it is active;
     ``landlock`` is the Landlock ABI version, or 0."""
 
@@ -59,7 +61,8 @@ class ConfinementStatus(NamedTuple):
         return {"layers": self.missing, "landlock": self.landlock}
 
 
-class ProcessPlace(NamedTuple):
+@dataclass(frozen=True)
+class ProcessPlace:
     """Where a process runs: ``number`` is its process ID on the host; ``refusal`` the reason why it has no process
     namespace, or None if it has one."""
 
@@ -148,7 +151,7 @@ def confine(memory_bytes: int, place: ProcessPlace) -> ConfinementStatus:
         with contextlib.suppress(OSError):
             if filtered:
                 try_in_child(landlock.landlock_version)
-            status = status._replace(landlock=landlock.landlock_version())
+            status = replace(status, landlock=landlock.landlock_version())
         apply_layer("landlock", lambda: _restrict_files(missing["root"] is None))
         readable = missing["root"] is None or missing["landlock"] is None
         apply_layer("seccomp", lambda: _filter_syscalls(may_read=readable))
@@ -156,7 +159,7 @@ def confine(memory_bytes: int, place: ProcessPlace) -> ConfinementStatus:
     apply_layer("limits", lambda: _set_limits(memory_bytes))
     if not kernel.LINUX:
         missing.update({name: _describe_unsupported() for name in LAYERS if name not in missing})
-    return status._replace(missing={name: missing[name] for name in LAYERS})
+    return replace(status, missing={name: missing[name] for name in LAYERS})
 
 
 def extend_cpu_limit(seconds: float) -> None:

@@ -16,6 +16,7 @@ import json
 import os
 import signal
 import socket
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -116,7 +117,7 @@ def _fork_worker(
                 os.dup2(stream, number)
                 os.close(stream)
             # The ID of this process on the host, where /proc was mounted.
-            run_worker(memory_bytes, timeout_s, place._replace(number=int(os.readlink("/proc/self"))))
+            run_worker(memory_bytes, timeout_s, replace(place, number=int(os.readlink("/proc/self"))))
         finally:
             os._exit(1)
     try:

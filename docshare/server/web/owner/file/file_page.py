@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from flask import Response, request
 
@@ -21,7 +21,8 @@ from docshare.server.web.owner.frame import SignedInOwner, render_owner_page
 _LIVE_STATE = "live"
 
 
-class StateWords(NamedTuple):
+@dataclass(frozen=True)
+class StateWords:
     """The ``name`` of a state of a link for people, and the ``note`` above the pages of its file."""
 
     name: str

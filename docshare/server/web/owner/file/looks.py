@@ -8,7 +8,8 @@ import base64
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, jsonify, request
@@ -65,7 +66,8 @@ CONDITIONS: Mapping[str, Condition] = {
 blueprint = Blueprint("owner_file_looks", __name__)
 
 
-class PresetButton(NamedTuple):
+@dataclass(frozen=True)
+class PresetButton:
     """A preset: the ``values`` that it gives to controls, and whether the form ``is_chosen``: has them all."""
 
     key: str
