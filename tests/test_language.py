@@ -36,6 +36,8 @@ RULES = {
         r"\b(?:stands?|lies) (?:in|on|there|here|beside|below|above)\b",
         "3 resources stand in the file.",
     ),
+    "a default in brackets has a colon": (r"\(default (?!factory)", "Plan of the account (default pro)."),
+    "an option is Repeatable": (r"[;,] repeatable\b", "Recipient of a link; repeatable."),
     "the spelling is American": (
         r"[Cc]olour|[Bb]ehaviour|[Cc]ancelled|\b[Ll]icence|[Ff]avourite|(?<![.])\b[Cc]entre|[Nn]eighbour"
         r"|(?:rganis|ecognis|ormalis|ummaris)(?:e|ing|ation)",

@@ -1,5 +1,5 @@
-"""What linters and clients expect of the API description: Spectral and Redocly find nothing to warn about, and it has
-what only generated clients miss."""
+"""The API description passes the linters Spectral and Redocly, and has what they do not ask for but generated clients
+need."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """Create ``tests/e2e/fixtures/schema-NN.tar.zst``, the data directory of a released program.
 
-Run ``python -m tests.support.schema_fixture [COMMIT]`` for the last commit of a release (default ``HEAD``) and commit
+Run ``python -m tests.support.schema_fixture [COMMIT]`` for the last commit of a release (default: ``HEAD``) and commit
 the new file; ``tests/e2e/test_upgrade.py`` opens it from then on, and says which schemas need one. NN is the newest
 step of the schema in that commit. A fixture that exists is never replaced: its program has been released.
 """
@@ -110,7 +110,7 @@ def _drop_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the fixture of the schema of a commit.")
-    parser.add_argument("commit", nargs="?", default="HEAD", help="the last commit of a release (default HEAD)")
+    parser.add_argument("commit", nargs="?", default="HEAD", help="the last commit of a release (default: HEAD)")
     name = parser.parse_args().commit
     git = ["git", "-C", str(ROOT)]
     commit = subprocess.run([*git, "rev-parse", "--short=8", name], check=True, capture_output=True, text=True)

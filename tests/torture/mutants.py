@@ -131,7 +131,7 @@ def main() -> int:
     """Run the mutants, print the results, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", metavar="MODULE", help=", ".join(MODULES))
-    parser.add_argument("--sample", type=int, metavar="COUNT", help="changes of each module (default all)")
+    parser.add_argument("--sample", type=int, metavar="COUNT", help="changes of each module (default: all)")
     options = parser.parse_args()
     weak = []
     for name in options.modules or MODULES:

@@ -363,7 +363,7 @@ def run_attack(name: str, seconds: float) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("attack", nargs="*", choices=[*ATTACKS, []], help="which attacks (default all)")
+    parser.add_argument("attack", nargs="*", choices=[*ATTACKS, []], help="which attacks (default: all)")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each is watched at least")
     options = parser.parse_args()
     results = [run_attack(name, options.seconds) for name in options.attack or ATTACKS]

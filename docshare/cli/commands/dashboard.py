@@ -30,7 +30,8 @@ _DASHBOARD_SPEC = Spec(plain=("url",), fields=("opened", "account"), id="url", h
 @app.command("dashboard", spec=_DASHBOARD_SPEC)
 def dashboard(
     email: Annotated[
-        str | None, typer.Option("--email", metavar="EMAIL", help="Account to sign in as (default: the oldest one).")
+        str | None,
+        typer.Option("--email", metavar="EMAIL", help="Account to sign in as. The default is the oldest one."),
     ] = None,
     print_only: Annotated[bool, typer.Option("--print", help="Print the address without opening it.")] = False,
     data: Data = None,

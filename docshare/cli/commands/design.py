@@ -79,7 +79,7 @@ DESIGN_STATUS_SPEC = Spec(
 
 @app.command("import", spec=DESIGN_SPEC)
 def import_(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The https address of the exported PDF.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The https URL of the exported PDF.")],
     jwt_file: JwtFile = None,
     design_token_file: DesignTokenFile = None,
     filename: Annotated[str | None, typer.Option("--filename", metavar="TEXT", help="Name that readers see.")] = None,

@@ -69,7 +69,7 @@ IMPORT_SPEC = Spec(
 
 @app.command("import", spec=IMPORT_SPEC)
 def import_(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The https address of a PDF.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The https URL of a PDF.")],
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name that readers see.")] = None,
     printed: Annotated[
         str,

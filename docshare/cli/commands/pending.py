@@ -73,9 +73,7 @@ def pending(
     min_time: Annotated[str, duration_option("Minimum time on --page, or on the whole document.")] = "0s",
     min_share: Annotated[
         str,
-        typer.Option(
-            metavar="PERCENT", callback=_validate_percentage, help="Minimum percentage of pages seen (default 100)."
-        ),
+        typer.Option(metavar="PERCENT", callback=_validate_percentage, help="Minimum percentage of pages seen."),
     ] = "100",
     any_version: Annotated[
         bool, typer.Option("--any-version", help="Also count older versions of the document.")

@@ -8,7 +8,7 @@ from docshare.cli.commands.config.default_profile import check_profile_exists, m
 from docshare.cli.framework import prompts
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.dry_run import HIDDEN, DryRunWrite, preview_changes
+from docshare.cli.framework.dry_run import HIDDEN, DryRun, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache, credentials
 from docshare.cli.local.config import check_profile_name, remove_profile, save_profile, use_profile
@@ -97,7 +97,7 @@ def current_profile() -> None:
 
 
 @app.command("use")
-def use(name: Annotated[str, _NAME], dry_run: DryRunWrite = False) -> ExitCode:
+def use(name: Annotated[str, _NAME], dry_run: DryRun = False) -> ExitCode:
     """Make a profile the default.
 
     Examples:
@@ -110,14 +110,14 @@ def use(name: Annotated[str, _NAME], dry_run: DryRunWrite = False) -> ExitCode:
 @app.command("add")
 def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the new profile.")],
-    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="Address of the server.")] = None,
+    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="URL of the server.")] = None,
     with_token: Annotated[bool, typer.Option("--with-token", help="Read the API key from stdin.")] = False,
     token_command: Annotated[
         str | None, typer.Option(metavar="CMD", help="Command that prints the credential, run each time.")
     ] = None,
     use_it: Annotated[bool, typer.Option("--use", help="Make it the default profile.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Change an existing profile.")] = False,
-    dry_run: DryRunWrite = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Add a profile.
 
@@ -166,7 +166,7 @@ def _read_token(ctx: Context, from_stdin: bool) -> str:
 
 
 @app.command("remove")
-def remove(name: Annotated[str, _NAME], dry_run: DryRunWrite = False) -> ExitCode:
+def remove(name: Annotated[str, _NAME], dry_run: DryRun = False) -> ExitCode:
     """Remove a profile and its credential.
 
     Examples:

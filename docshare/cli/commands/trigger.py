@@ -100,9 +100,7 @@ def trigger(
     typed: Annotated[
         str | None, typer.Option("--confirm", metavar="FILE", help="Confirm file.burned by repeating FILE.")
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", "-n", help="Print what would happen without changing anything.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the changes without making them.")] = False,
     data: Data = None,
 ) -> ExitCode:
     """Cause an event on a server on this machine.

@@ -66,7 +66,7 @@ def wait(
         str | None, typer.Option(metavar="VARIANT", help=f"Wait for the reader of this link: {VARIANT_HELP}")
     ] = None,
     invite: Annotated[
-        str | None, typer.Option(metavar="EMAIL", help="Wait for the person invited as this address.")
+        str | None, typer.Option(metavar="EMAIL", help="Wait for the person invited at this email address.")
     ] = None,
     page: Annotated[int | None, typer.Option(min=1, metavar="N", help="Wait until this page was read.")] = None,
     min_time: Annotated[str, duration_option("Minimum time in one session, on --page or in total.")] = "0s",
@@ -74,8 +74,8 @@ def wait(
         bool, typer.Option("--any-version", help="Also count older versions of the document.")
     ] = False,
     new: Annotated[bool, typer.Option("--new", help="Ignore sessions that already exist.")] = False,
-    timeout: Annotated[str | None, duration_option("Stop waiting after this time, with exit code 124.")] = None,
-    interval: Annotated[str | None, duration_option("Time between polls (default 2s, at least 1s).")] = None,
+    timeout: Annotated[str | None, duration_option("Exit with code 124 after this time.")] = None,
+    interval: Annotated[str | None, duration_option("Time between polls, at least 1s. The default is 2s.")] = None,
     give_up_after: Annotated[str, duration_option("Exit with code 11 after failing for this long.")] = "10m",
 ) -> ExitCode:
     """Wait until someone has read a file, and print the session.

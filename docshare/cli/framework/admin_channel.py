@@ -30,7 +30,7 @@ _DATA_FILES = ("docshare.db", "lock")  # one of them exists in every data direct
 _DEFAULT_URL = "http://127.0.0.1:8787"
 _LOCAL_ORIGINS = ("built-in", "profile local")  # origins of the URL of a server that ``serve`` runs
 
-Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Address of the account.")]
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Email address of the account.")]
 # Accepted before and after the command: scripts write it in either place.
 Data = Annotated[
     Path | None,

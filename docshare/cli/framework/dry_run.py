@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 HIDDEN = "***"  # in place of a secret that would be sent
 
 DryRunSend = Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")]
-DryRunWrite = Annotated[bool, typer.Option("--dry-run", "-n", help="Print the changes without writing them.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Print the actions without doing them.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Print the changes without making them.")]
 
 
 def preview_request(context: "Context", method: str, path: str, body: Mapping[str, Any] | None = None) -> "ExitCode":

@@ -32,4 +32,4 @@ def read_token(ctx: Context, source: str, option: str) -> str:
 def require_one_stdin(*sources: str | None) -> None:
     """Raise Stop (2) if more than one of ``sources`` is stdin."""
     if sources.count("-") > 1:
-        raise Stop(ExitCode.USAGE, "only one option can read from stdin")
+        raise Stop(ExitCode.USAGE, "only one value can come from stdin")

@@ -51,7 +51,7 @@ def resolve_profile(context: "Context") -> SettingValue:
         known = ", ".join(context.config.profiles) or "none yet"
         raise Stop(
             ExitCode.USAGE,
-            f"no profile {named.value!r} (named by {named.origin})",
+            f"profile {named.value!r}, named by {named.origin}, does not exist",
             hint=f"Profiles: {known}. Add one with: docshare profile add NAME --url URL",
         )
     return named

@@ -317,7 +317,7 @@ def compile_query(text: str | None, flag: str = "--query") -> Any:
         return jmespath.compile(text)
     except JMESPathError as error:
         raise Stop(
-            ExitCode.USAGE, f"invalid {flag}: {_extract_reason(error)}", hint="See: docshare help query."
+            ExitCode.USAGE, f"invalid {flag}: {_extract_reason(error)}", hint="See: docshare help query"
         ) from None
 
 
@@ -329,7 +329,7 @@ def run_query(query: Any, data: Any, flag: str = "--query") -> Any:
         return query.search(data)
     except JMESPathError as error:
         raise Stop(
-            ExitCode.USAGE, f"{flag} failed: {_extract_reason(error)}", hint="See: docshare help query."
+            ExitCode.USAGE, f"{flag} failed: {_extract_reason(error)}", hint="See: docshare help query"
         ) from None
 
 

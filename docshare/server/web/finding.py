@@ -24,7 +24,7 @@ blueprint = Blueprint("finding", __name__)
 def search(name: str) -> Response:
     """Return where the words ``?q=`` occur in the document behind the short id or UUID ``name``.
 
-    ``?v=`` is the version of content and window, as for page texts; ``?from=`` the page to begin at (default 1), to
+    ``?v=`` is the version of content and window, as for page texts; ``?from=`` the page to begin at (default: 1), to
     continue a search that could not be finished in one request. An empty ``q`` only prepares the document. Raises what
     ``require_open_link`` and ``resolve_page_number`` raise, ``rate_limited``, and what ``find_words`` raises.
     """

@@ -48,6 +48,17 @@ def test_the_summary_of_a_command_is_one_short_sentence() -> None:
     assert not {path: text for path, text in summaries.items() if len(text) > _MAX_SUMMARY or ". " in text}
 
 
+def test_the_helps_of_options_say_the_same_in_the_same_words() -> None:
+    helps = {part.help for command in TREE.values() for part in (*command.arguments, *command.options)}
+    assert [text for text in helps if re.search(r"\(default|[,;] repeatable|\bWith -\S+,", text)] == []
+    dry = {part.help for command in TREE.values() for part in command.options if DRY in part.names}
+    assert dry == {
+        "Print the changes without making them.",
+        "Print the requests without sending them.",
+        "With --strip: print what it would remove; write nothing.",
+    }
+
+
 @pytest.mark.parametrize(("path", "command"), TREE.items(), ids=TREE)
 def test_a_command_has_help_for_itself_its_arguments_and_its_options(path: str, command: Command) -> None:
     assert re.fullmatch(r"[A-Z].*[.?]", command.summary), command.summary

@@ -108,7 +108,7 @@ def _resolve_page_references(body: str, numbers: Sequence[int]) -> str:
 
 
 def simple_pdf(pages: int = 3, texts: Sequence[str] | None = None, size: tuple[float, float] = LETTER) -> bytes:
-    """Return a plain document: page n shows ``texts[n-1]`` (default "Page n of N"), every page ``size`` points."""
+    """Return a plain document: page n shows ``texts[n-1]`` (default: "Page n of N"), every page ``size`` points."""
     shown = list(texts) if texts is not None else [f"Page {n} of {pages}" for n in range(1, pages + 1)]
     return sheets_pdf([Sheet(lines_content(text, top=size[1] - 72), size) for text in shown])
 

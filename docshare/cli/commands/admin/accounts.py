@@ -78,7 +78,7 @@ _LINK = Spec(table=(Column("url", "SIGN-IN LINK"),), plain=("url",), id="url", o
 def account_create(
     context: typer.Context,
     email: Email,
-    name: Annotated[str | None, typer.Option(help="Name of the person.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the person, as readers see it.")] = None,
     tier: Annotated[str, typer.Option(help="Plan: free, basic or pro.")] = "pro",
     mail: Annotated[
         bool, typer.Option("--mail/--no-mail", help="Email an invitation, if a mail server is set up.")

@@ -49,7 +49,9 @@ def add(
     file: File,
     page: Annotated[int, typer.Option(metavar="N", help="Page of the document, starting at 1.")],
     rect: Annotated[str, typer.Option(metavar="X,Y,W,H", help="Fractions of the page, origin top left.")],
-    label: Annotated[str | None, typer.Option(metavar="T", help="Text that readers see (default: the target).")] = None,
+    label: Annotated[
+        str | None, typer.Option(metavar="T", help="Text that readers see. The default is the target.")
+    ] = None,
     link: Annotated[str | None, typer.Option(metavar="URL", help="Open this https URL.")] = None,
     audio: Annotated[str | None, typer.Option(metavar="ASSET", help="Play this hotspot-audio asset.")] = None,
     data: Data = None,

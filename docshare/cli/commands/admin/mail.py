@@ -93,7 +93,7 @@ def invite(
     context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help=OPERATOR_HELP)],
     email: Annotated[str, typer.Argument(metavar="EMAIL", help="Email address to invite.")],
-    name: Annotated[str | None, typer.Option(help="Name of the person.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the person, as readers see it.")] = None,
     mail: Annotated[bool, typer.Option("--mail/--no-mail", help="Email the link, if there is a mail server.")] = True,
     data: Data = None,
     dry_run: DryRun = False,

@@ -17,7 +17,7 @@ app = App()
 def apply(
     path: Annotated[Path, typer.Argument(metavar="F", help="The YAML file.")] = Path("share.yaml"),
     state: Annotated[
-        Path | None, typer.Option(metavar="F", help="State file (default: share.state.json next to share.yaml).")
+        Path | None, typer.Option(metavar="F", help="State file. The default is share.state.json next to share.yaml.")
     ] = None,
     prune: Annotated[bool, typer.Option("--prune", help="Remove resources that are no longer in the file.")] = False,
     check: Annotated[

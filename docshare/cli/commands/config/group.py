@@ -9,7 +9,7 @@ from docshare.cli.commands.config.default_profile import make_default
 from docshare.cli.commands.config.values import KEYS, PROFILE, parse_key, parse_value
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.dry_run import DryRunWrite, preview_changes
+from docshare.cli.framework.dry_run import DryRun, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache, config, credentials, settings
 from docshare.cli.terminal.cells import format_cell
@@ -95,7 +95,7 @@ def set_(
     value: Annotated[
         str, typer.Argument(metavar="VALUE", help="New value; durations as 30s or 5m, switches as true or false.")
     ],
-    dry_run: DryRunWrite = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Change a setting of the current profile.
 
@@ -126,7 +126,7 @@ def set_(
 
 
 @app.command("unset")
-def unset(key: Key, dry_run: DryRunWrite = False) -> ExitCode:
+def unset(key: Key, dry_run: DryRun = False) -> ExitCode:
     """Remove a setting of the current profile.
 
     The built-in default applies again. The key profile removes the default profile. Removing a setting that is not set
@@ -169,7 +169,7 @@ def path() -> None:
 
 
 @app.command("edit")
-def edit(dry_run: DryRunWrite = False) -> ExitCode:
+def edit(dry_run: DryRun = False) -> ExitCode:
     """Edit config.toml in your editor.
 
     The command opens a copy in the editor of VISUAL or EDITOR and saves it only if every line is valid. Otherwise it

@@ -11,7 +11,7 @@ from docshare.cli.commands.events.selection import KINDS_HELP, StreamSelection, 
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.dry_run import DryRunWrite, preview_changes
+from docshare.cli.framework.dry_run import DryRun, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 
@@ -87,7 +87,7 @@ def set_cursor(
     name: Annotated[str, typer.Argument(metavar="NAME", help=_NAME_HELP)],
     position: Annotated[str, typer.Argument(metavar="start|now|ID", help="Position from which the next tail resumes.")],
     types: Annotated[
-        list[str] | None, typer.Option("--type", metavar="TYPE", help="Stream of a new cursor (default view).")
+        list[str] | None, typer.Option("--type", metavar="TYPE", help="Stream of a new cursor. The default is view.")
     ] = None,
     kinds: Annotated[
         list[str] | None, typer.Option("--kind", metavar="EVENT", help=f"Kinds of a new cursor. {KINDS_HELP}")
@@ -95,7 +95,7 @@ def set_cursor(
     file: Annotated[
         str | None, typer.Option("--file", metavar="FILE", help=f"File of a new cursor: {FILE_HELP}")
     ] = None,
-    dry_run: DryRunWrite = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Create or move a cursor.
 
@@ -142,7 +142,7 @@ def _build_cursor(
 @app.command("reset")
 def reset(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help=_NAME_HELP)],
-    dry_run: DryRunWrite = False,
+    dry_run: DryRun = False,
 ) -> ExitCode:
     """Delete cursors.
 

@@ -17,7 +17,13 @@ class TailOptions(OptionGroup):
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None
     backlog: Annotated[
         int | None,
-        typer.Option("--backlog", "-n", min=0, metavar="N", help="Print the last N rows first (10 on a terminal)."),
+        typer.Option(
+            "--backlog",
+            "-n",
+            min=0,
+            metavar="N",
+            help="Print the last N rows first. The default is 10 on a terminal, else 0.",
+        ),
     ] = None
     start: Annotated[
         str | None,
@@ -42,7 +48,8 @@ class TailOptions(OptionGroup):
     ] = None
     idle: Annotated[str | None, duration_option("Exit after this time without a row.")] = None
     interval: Annotated[
-        str | None, duration_option("Time between polls (2s; 4s for three streams; longer while idle).")
+        str | None,
+        duration_option("Time between polls; longer while idle. The default is 2s, or 4s for three streams."),
     ] = None
     overlap: Annotated[
         int,

@@ -107,7 +107,7 @@ def _find_session(ctx: Context, client: "Client", session: str) -> Row:
     files = client.files.list()
     cache.remember_files(ctx, files)
     if len(files) > _MAX_QUIET_FILES:
-        ctx.note(f"searching {min(len(files), _MAX_FILES)} files with a request each; --file FILE is faster")
+        ctx.note(f"searching {min(len(files), _MAX_FILES)} files, one request each; --file FILE is faster")
     for file in files[:_MAX_FILES]:
         client.pace()
         try:
@@ -116,7 +116,7 @@ def _find_session(ctx: Context, client: "Client", session: str) -> Row:
             if refusal.status != 404:
                 raise
     where = f"the newest {_MAX_FILES} files" if len(files) > _MAX_FILES else "your files"
-    raise Stop(ExitCode.NOT_FOUND, f"no session {session} in {where}", hint="Set the file with --file.")
+    raise Stop(ExitCode.NOT_FOUND, f"session {session} does not exist in {where}", hint="Set the file with --file.")
 
 
 def _build_row(report: BeaconExplanation) -> Row:

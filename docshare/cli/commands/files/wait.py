@@ -30,9 +30,11 @@ def wait(
         str | None,
         typer.Option(metavar="STATE", callback=_check_state, help=f"Wait for this state: {', '.join(STATES)}."),
     ] = None,
-    timeout: Annotated[str | None, duration_option("Time out with code 124 after this time.")] = None,
-    interval: Annotated[str | None, duration_option("Polling interval (2s), at least 1s; slows down later.")] = None,
-    give_up_after: Annotated[str, duration_option("Exit with code 11 after failing this long.")] = "10m",
+    timeout: Annotated[str | None, duration_option("Exit with code 124 after this time.")] = None,
+    interval: Annotated[
+        str | None, duration_option("Time between polls, at least 1s; longer after a while. The default is 2s.")
+    ] = None,
+    give_up_after: Annotated[str, duration_option("Exit with code 11 after failing for this long.")] = "10m",
 ) -> ExitCode:
     """Wait for views or for a link state, and print the file.
 

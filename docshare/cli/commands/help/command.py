@@ -23,10 +23,10 @@ def show_help(
     web: Annotated[
         bool, typer.Option("--web", help="Serve all topics, commands, and the API as a website on this machine.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="With --web, write the website as files.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="With --web: write the website as files.")] = None,
     port: Annotated[
         int | None,
-        typer.Option(metavar="N", help="With --web, port to listen on (default: a free one).", min=0, max=65535),
+        typer.Option(metavar="N", help="With --web: port to listen on. The default is a free one.", min=0, max=65535),
     ] = None,
 ) -> None:
     """Explain a topic or a command.

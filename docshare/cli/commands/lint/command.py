@@ -44,10 +44,10 @@ _ROLES = {"error": "error", "warning": "warn"}
 def lint(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="PDFs to check.")],
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="CHECK", help="Run only this check; repeatable.")
+        list[str] | None, typer.Option("--only", metavar="CHECK", help="Run only this check. Repeatable.")
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option("--ignore", metavar="CHECK", help="Skip this check; repeatable.")
+        list[str] | None, typer.Option("--ignore", metavar="CHECK", help="Skip this check. Repeatable.")
     ] = None,
     fail_on: Annotated[
         str,

@@ -55,7 +55,7 @@ def push(
         str | None, typer.Option(metavar="error|warning|never", help="With --lint: lowest level that stops the upload.")
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="CHECK", help="With --lint: skip this check; repeatable.")
+        list[str] | None, typer.Option(metavar="CHECK", help="With --lint: skip this check. Repeatable.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:

@@ -34,13 +34,16 @@ def serve(
     demo: Annotated[bool, typer.Option("--demo", help="Share the sample document of docshare.")] = False,
     host: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help=f"Address to listen on; {listen.LOOPBACK_HOST}. [env: DOCSHARE_HOST]"),
+        typer.Option(
+            metavar="ADDRESS", help=f"Address to listen on. The default is {listen.LOOPBACK_HOST}. [env: DOCSHARE_HOST]"
+        ),
     ] = None,
     port: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help=f"Port to listen on, 0 for a free one; {listen.DEFAULT_PORT}. [env: DOCSHARE_PORT]",
+            help=f"Port to listen on; 0 selects a free port. The default is {listen.DEFAULT_PORT}. "
+            "[env: DOCSHARE_PORT]",
             min=0,
             max=listen.MAX_PORT,
         ),
@@ -57,7 +60,7 @@ def serve(
     ] = "pro",
     owner: Annotated[
         str | None,
-        typer.Option(metavar="EMAIL", help="Address of the owner, until one is set. [env: DOCSHARE_OWNER]"),
+        typer.Option(metavar="EMAIL", help="Email address of the owner, until one is set. [env: DOCSHARE_OWNER]"),
     ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the first link in the browser.")] = False,
     ephemeral: Annotated[bool, typer.Option(help="Use a temporary data directory.")] = False,

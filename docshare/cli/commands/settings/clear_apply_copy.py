@@ -101,7 +101,7 @@ def apply(
     """
     ctx = current_context()
     if source == STDIN and STDIN in files:
-        raise Stop(ExitCode.USAGE, "'-' (stdin) can be read only once")
+        raise Stop(ExitCode.USAGE, "only one value can come from stdin")
     changes = _load_changes(read_settings(ctx, source, "--file"), lenient=not judge)
     way = WriteOptions(pictures=True, read_back=read_back, diff=diff)
     return write_settings(ctx, files, changes, way, strict=strict, dry_run=dry_run)

@@ -47,7 +47,7 @@ def gather(
     """
     source, gate = (getattr(given, name, None) for name in ("source", "gate"))
     if (source, gate, given.password_file).count(STDIN) + ids_on_stdin > 1:
-        raise Stop(ExitCode.USAGE, "'-' (stdin) can be read only once")
+        raise Stop(ExitCode.USAGE, "only one value can come from stdin")
     changes = SettingChanges(lenient=lenient)
     if source is not None:
         changes.load(

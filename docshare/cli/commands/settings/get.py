@@ -17,7 +17,7 @@ app = App()
 def get(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     keys: Annotated[
-        list[str] | None, typer.Argument(metavar="SETTING...", help="Settings to show (default: all).")
+        list[str] | None, typer.Argument(metavar="SETTING...", help="Settings to show. The default is all.")
     ] = None,
 ) -> None:
     """Show the settings of a file.

@@ -73,7 +73,7 @@ class SharingOptions(SettingOptions):
     pages: Annotated[Text, SettingOption("pageRange", "Show only these pages (all: every page). [Pro]", "A-B")] = None
     require_email: Annotated[Switch, SettingOption("requireEmail", "Ask readers for an email address. [Pro]")] = None
     email_domain: Annotated[
-        TextList, SettingOption("gateDomains", "Require an email address of this domain; repeatable. [Pro]", "D")
+        TextList, SettingOption("gateDomains", "Require an email address of this domain. Repeatable. [Pro]", "D")
     ] = None
     notify: Annotated[Switch, SettingOption("notifyOnView", "Notify me of each view. [Basic]")] = None
     watermark: Annotated[Switch, SettingOption("watermark", "Stamp the pages. [Pro]")] = None

@@ -43,7 +43,9 @@ def build_schema_rows(keys: Sequence[str], *, for_programs: bool) -> list[dict[s
 
 @app.command("schema", spec=SCHEMA)
 def schema(
-    keys: Annotated[list[str] | None, typer.Argument(metavar="SETTING...", help="Settings (default: all).")] = None,
+    keys: Annotated[
+        list[str] | None, typer.Argument(metavar="SETTING...", help="Settings to describe. The default is all.")
+    ] = None,
 ) -> None:
     """List all settings with type, values, default and plan.
 

@@ -20,7 +20,7 @@ class UploadOptions(UploadSettings):
     recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Upload the documents in directories.")] = False
     include: Annotated[
         list[str] | None,
-        typer.Option(metavar="GLOB", help="With -r: names to include (default: PDF, Word, PowerPoint)."),
+        typer.Option(metavar="GLOB", help="With -r: names to include. The default is PDF, Word, PowerPoint."),
     ] = None
     print_field: Annotated[
         str,
@@ -45,7 +45,7 @@ class UploadOptions(UploadSettings):
         str | None, typer.Option(metavar="error|warning|never", help="With --lint: lowest level that stops the upload.")
     ] = None
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="CHECK", help="With --lint: skip this check; repeatable.")
+        list[str] | None, typer.Option(metavar="CHECK", help="With --lint: skip this check. Repeatable.")
     ] = None
     qr: Annotated[bool, typer.Option("--qr", help="Draw the QR code of the link.")] = False
     copy: Annotated[bool, typer.Option("--copy", help="Copy the link to the clipboard.")] = False

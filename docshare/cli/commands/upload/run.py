@@ -108,7 +108,7 @@ def _prepare_links(ctx: Context, source: str | None, *, rollback: bool, stdin_ta
     if source is None:
         return None
     if source == STDIN and stdin_taken:
-        raise Stop(ExitCode.USAGE, "'-' (stdin) can be read only once")
+        raise Stop(ExitCode.USAGE, "only one value can come from stdin")
     return UploadLinks(ctx, source, rollback=rollback)
 
 

@@ -33,7 +33,7 @@ def _parse_delimiter(value: str) -> str:
 @app.command("create", spec=LINKS)
 def create(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
-    label: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Recipient of a link; repeatable.")] = None,
+    label: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Recipient of a link. Repeatable.")] = None,
     download: DownloadOption = None,
     pages: PagesOption = None,
     reader_choice: ReaderChoiceOption = None,

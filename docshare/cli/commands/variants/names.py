@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 
 VARIANT_HELP = "UUID, short id, link or label:TEXT."
 VARIANTS_HELP = "UUID, short id, link, label:TEXT, or - for ids on stdin."
-OF_FILE_HELP = "File of the variant (default: search all files)."
+OF_FILE_HELP = "File of the variant. The default is to search all files."
 
 _LABEL_PREFIX = "label:"
 _UNANNOUNCED_LISTS = 3  # number of lists to search before printing a note
@@ -68,7 +68,7 @@ class VariantResolver:
         for found in self._iterate_all():
             if name in (found.variant.get("shortId"), found.variant.get("uuid")):
                 return found
-        raise Stop(ExitCode.NOT_FOUND, f"no variant {word}", hint="See: docshare variants list FILE")
+        raise Stop(ExitCode.NOT_FOUND, f"variant {word} does not exist", hint="See: docshare variants list FILE")
 
     def resolve_all(self, words: Sequence[str]) -> list[FileVariant]:
         """Return the variants named by ``words``, in order and without duplicates; ``-`` reads ids from stdin."""

@@ -63,7 +63,7 @@ def _select_events(ctx: Context, found: Sequence[Event], only: Sequence[str]) ->
     known = (*KINDS, TEST_KIND)
     unknown = [kind for kind in only if kind not in known]
     if unknown:
-        raise Stop(ExitCode.USAGE, f"--only: unknown event kind {unknown[0]!r}", hint=f"Kinds: {', '.join(known)}.")
+        raise Stop(ExitCode.USAGE, f"--only: unknown kind of event {unknown[0]!r}", hint=f"Kinds: {', '.join(known)}.")
     forged = sum(not event.is_verified for event in found)
     if forged:  # a new signature would make it look genuine
         ctx.warn(f"skipped events without a valid signature, which anyone may have sent: {forged}")

@@ -99,7 +99,7 @@ def build_envelope(kind: str, values: Mapping[str, str], *, minimal: bool = Fals
     """
     row = SENT_KINDS.get(kind)
     if row is None:
-        raise Stop(ExitCode.USAGE, f"unknown event kind {kind!r}", hint=f"Kinds: {', '.join(SENT_KINDS)}.")
+        raise Stop(ExitCode.USAGE, f"unknown kind of event {kind!r}", hint=f"Kinds: {', '.join(SENT_KINDS)}.")
     given = dict(_parse_values(row, values))
     keys = (*row.always, *(key for key in row.when if key in given or not minimal))
     data = {key: given.get(key, _KEYS[key].example) for key in keys}

@@ -146,7 +146,7 @@ def read_secret(ctx: Context, source: str | None, *, also: str | None = None) ->
             hint="Command-line arguments are visible to other users of this machine.",
         )
     if source == also == STDIN:
-        raise Stop(ExitCode.USAGE, "only one of the two can come from stdin")
+        raise Stop(ExitCode.USAGE, "only one value can come from stdin")
     secret = read_text(ctx, source, "--secret-file").removesuffix("\n").removesuffix("\r")
     if not secret.strip():
         raise Stop(ExitCode.USAGE, f"--secret-file: {source} is empty", code="local_file")

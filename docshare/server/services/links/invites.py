@@ -36,7 +36,7 @@ class InviteInput:
 
 
 def parse_invite(body: Mapping[str, Any]) -> InviteInput:
-    """Parse the body of a create request: ``email``, and optionally ``name`` and ``mail`` (default true).
+    """Parse the body of a create request: ``email``, and optionally ``name`` and ``mail`` (default: true).
 
     Raises ``bad_request`` naming the field. Unknown keys are ignored.
     """

@@ -108,7 +108,7 @@ REJECTED: list[tuple[list[str], str]] = [
     (["--password-file", "/nowhere"], "--password-file: cannot read /nowhere"),
     (["--password-prompt"], "cannot prompt for the password here"),
     (["--password-prompt", "--password-file", "x"], "cannot be used together"),
-    (["--from-file", "-", "--password-file", "-"], "can be read only once"),
+    (["--from-file", "-", "--password-file", "-"], "only one value can come from stdin"),
     ([], "no settings given"),
 ]
 

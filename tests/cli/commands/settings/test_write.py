@@ -358,7 +358,7 @@ def test_ids_are_read_from_stdin_only_once(settings_api: FakeApi, shell: Shell) 
     assert list_written_settings(settings_api) == [{"slug": "q2"}]
     both = shell("settings", "set", "-", "--password-file", "-", stdin=f"{ID}\n".encode())
     assert both.code == 2
-    assert "can be read only once" in both.err
+    assert "only one value can come from stdin" in both.err
     assert shell("settings", "apply", "-", "-f", "-", stdin=b"{}").code == 2
 
 

@@ -278,7 +278,7 @@ def test_files_uploaded_earlier_keep_their_settings_with_a_warning(
         (["--rollback"], "--rollback requires settings"),
         (["--set", "cta.label=x"], "cta must have url"),
         (["--slug", "q3", "{deck}2"], "--slug requires exactly one path"),
-        (["--password-file", "-", "--settings", "-"], "can be read only once"),
+        (["--password-file", "-", "--settings", "-"], "only one value can come from stdin"),
     ],
 )
 def test_an_invalid_setting_exits_with_2_and_uploads_nothing(

@@ -118,8 +118,8 @@ def test_query_and_template_apply_to_a_sample(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("kind", "word", "detail", "hint"),
     [
-        ("file.seen", "", "unknown event kind 'file.seen'", "file.viewed, file.downloaded, gate.completed"),
-        ("access.denied", "", "unknown event kind", "webhook.test"),
+        ("file.seen", "", "unknown kind of event 'file.seen'", "file.viewed, file.downloaded, gate.completed"),
+        ("access.denied", "", "unknown kind of event", "webhook.test"),
         ("file.viewed", "pages=3", "file.viewed has no key 'pages'", "pagesViewed, timeMs, sessionId"),
         ("file.viewed", "name=x", "file.viewed has no key 'name'", "timestamp, fileUuid, fileName"),
         ("gate.completed", "fields=x", "gate.completed has no key 'fields'", "fields.NAME"),

@@ -58,7 +58,7 @@ class ListenOptions(OptionGroup):
             min=200,
             max=599,
             metavar="N",
-            help="Status of rejected deliveries (default 500); without --fail-rate, reject all.",
+            help="Status of rejected deliveries; without --fail-rate, reject all. The default is 500.",
         ),
     ] = None
     cursor: Annotated[str, typer.Option("--cursor", metavar="NAME", help="With --bridge: name of the cursor.")] = ""
