@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.commands.variants.names import FileVariant, short_id
 from docshare.cli.framework import bulk
 from docshare.cli.framework.context import Context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.terminal.output import Spec
 
@@ -52,4 +53,4 @@ def preview_requests(
 ) -> ExitCode:
     """Print the requests of ``--dry-run``."""
     requests = [(method, f"/api/v1/files/{each.file}/variants/{each.uuid}{query}", body) for each in found]
-    return bulk.print_requests(ctx, requests)
+    return print_requests(ctx, requests)

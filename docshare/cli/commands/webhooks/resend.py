@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from docshare.cli.commands.webhooks.listen.forward import Forwarder, ForwardResult, check_forward_url
 from docshare.cli.commands.webhooks.recorded import Event, parse_events
 from docshare.cli.commands.webhooks.signatures import read_secret, validate_header_name
-from docshare.cli.framework.bulk import print_requests
 from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_bytes
 from docshare.cli.terminal.output import Emitter
