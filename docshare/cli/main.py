@@ -25,9 +25,8 @@ from docshare import version_line
 from docshare.cli.framework import errors, signals
 from docshare.cli.framework.app import App, LazyGroup, Stub, build_command, hoist
 from docshare.cli.framework.context import Context, HelpOutput, activate, current_context, make_system_context
-from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.options import COLOR_MODES, FORMATS, PROGRESS_MODES, GlobalOptions
+from docshare.cli.framework.options import COLOR_MODES, FORMATS, PROGRESS_MODES, GlobalOptions, duration_option
 from docshare.cli.terminal.text import parse_duration
 
 _SHARE, _WATCH, _SERVER, _SETUP = "Share", "Watch", "Server", "Set up and learn"

@@ -1,12 +1,15 @@
-"""The values of the global options, as plain data, and of options with several words.
+"""The values of the global options, as plain data, and options that take a duration or several words.
 
 ``main.root`` declares the global options."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import typer
 
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.text import parse_duration
 
 FORMATS = ("table", "plain", "csv", "tsv", "json", "jsonl", "ids")
 PROGRESS_MODES = ("auto", "bar", "plain", "json", "none")
@@ -36,6 +39,20 @@ class GlobalOptions(NamedTuple):
     max_wait: float | None = None
     allow_http: bool = False
     ca_bundle: str | None = None
+
+
+def duration_option(help: str) -> Any:
+    """Return an option that takes a duration such as ``20s``: it checks the text, which ``parse_duration`` reads."""
+    return typer.Option(metavar="TIME", callback=_check_duration, help=help)
+
+
+def _check_duration(text: str | None) -> str | None:
+    if text is not None:
+        try:
+            parse_duration(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return text
 
 
 def split_words(given: Sequence[str] | None) -> list[str]:

@@ -10,8 +10,8 @@ from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import print_requests
-from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode
+from docshare.cli.framework.options import duration_option
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import parse_duration
 from docshare.contract.limits import SECOND, WEBHOOK_TEST
