@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from docshare.cli.framework import errors
+from docshare.cli.framework import failures
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.terminal.output import Emitter
@@ -49,7 +49,7 @@ def run_each(
 
 
 def _report_failure(context: Context, item: str, error: Exception) -> dict[str, Any]:
-    failure = errors.describe(context, error)
+    failure = failures.describe(context, error)
     if exit_code(error) not in _FATAL_CODES:
         context.err(f"error: {item}: {failure.detail}", "error")
-    return errors.build_error_object(context, failure)
+    return failures.build_error_object(context, failure)

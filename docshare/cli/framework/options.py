@@ -12,6 +12,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.text import parse_duration
 
 FORMATS = ("table", "plain", "csv", "tsv", "json", "jsonl", "ids")
+JSON_FORMATS = ("json", "jsonl")
 PROGRESS_MODES = ("auto", "bar", "plain", "json", "none")
 COLOR_MODES = ("always", "auto", "never")
 
@@ -39,6 +40,13 @@ class GlobalOptions(NamedTuple):
     max_wait: float | None = None
     allow_http: bool = False
     ca_bundle: str | None = None
+
+
+def parse_early_options(front: Sequence[str]) -> GlobalOptions:
+    """Return options for failures before the line is parsed; they only say whether errors are printed as JSON."""
+    words = " ".join(front).replace("--format ", "--format=").split()
+    as_json = "--json" in words or any(f"--format={word}" in words for word in JSON_FORMATS)
+    return GlobalOptions(format="json" if as_json else None)
 
 
 def duration_option(help: str) -> Any:

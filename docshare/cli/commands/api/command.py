@@ -12,8 +12,8 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.clients import is_secret_name, make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunSend, print_requests
-from docshare.cli.framework.errors import is_json_wanted
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.failures import is_json_wanted
 from docshare.cli.framework.inputs import require_absent
 from docshare.cli.terminal.output import Spec, format_json
 from docshare.cli.terminal.text import clean
