@@ -13,7 +13,7 @@ from docshare.cli.framework.clients import make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunSend, print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.file_tokens import TOKENS, move_tokens, render_tokens
+from docshare.cli.framework.tokens import TOKENS, move_tokens, render_tokens
 from docshare.cli.local import cache
 from docshare.cli.local.secret_file import create_secret_file
 from docshare.cli.terminal import progress

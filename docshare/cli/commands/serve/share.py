@@ -1,5 +1,6 @@
 """Share the files of ``docshare serve``, set up the local profile, and print the next steps on a terminal."""
 
+import hashlib
 import shlex
 import shutil
 import sys
@@ -7,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.framework.arguments import sha256_of
 from docshare.cli.local import cache
 from docshare.cli.local.config import save_profile
 from docshare.cli.local.credentials import Credential, load, save
@@ -29,7 +29,7 @@ def share(ctx: "Context", paths: Sequence[Path]) -> list[str]:
     with ctx.client() as client:
         known = {(row.get("sha256"), row["originalName"]): row for row in client.files.list()}
         for path in paths:
-            file: Mapping[str, Any] | None = known.get((sha256_of(path), path.name))
+            file: Mapping[str, Any] | None = known.get((_compute_digest(path), path.name))
             if file is None:
                 with path.open("rb", buffering=0) as source:
                     file = client.files.upload(source, path.name)
@@ -38,6 +38,12 @@ def share(ctx: "Context", paths: Sequence[Path]) -> list[str]:
             links.append(str(file["shareUrl"]))
     ctx.flush()
     return links
+
+
+def _compute_digest(path: Path) -> str:
+    """Return the SHA-256 of a file in hex, read in blocks."""
+    with path.open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 def print_next_steps(ctx: "Context", *, shared: bool, at_home: bool, kept: bool) -> None:
