@@ -1,9 +1,12 @@
 """Text for people: escaping of untrusted text, widths, times. Nothing here prints."""
 
 import re
+import textwrap
 import time
+from collections.abc import Iterable, Iterator
 
 _UNIT_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_TERM_WIDTH = 78
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
@@ -96,6 +99,19 @@ def format_relative_time(millis: int, now: int) -> str:
 def format_local_time(millis: int) -> str:
     """Return for example ``2026-11-21 09:00`` in local time."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(millis / 1000))
+
+
+def render_terms(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield aligned and wrapped ``  term  meaning`` lines; a long term gets a separate line."""
+    table = list(pairs)
+    indent = min(max(len(term) for term, _ in table), 22) + 4
+    for term, meaning in table:
+        lines = textwrap.wrap(meaning, _TERM_WIDTH - indent, break_on_hyphens=False) or [""]
+        if len(term) + 4 > indent:
+            yield f"  {term}"
+        else:
+            yield f"  {term:<{indent - 4}}  {lines.pop(0)}".rstrip()
+        yield from (" " * indent + line for line in lines)
 
 
 def parse_duration(text: str) -> float:
