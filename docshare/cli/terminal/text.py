@@ -63,23 +63,6 @@ def clip(text: str, width: int, mark: str = "…") -> str:
     return ("".join(kept) + mark)[: max(width, 0)]
 
 
-def format_duration(millis: int) -> str:
-    """Return for example ``1m 42s``: at most two units; below a second ``0s``."""
-    from docshare.contract.wire import (
-        format_seconds,  # not at the top: it imports datetime, which most commands do not need
-    )
-
-    return format_seconds(millis // 1000)
-
-
-def format_exact_duration(millis: int) -> str:
-    """Return for example ``1m 42.3s``: tenths of a second below an hour, so that parts add up to their sum."""
-    minutes, tenths = divmod(round(millis / 100), 600)
-    if minutes >= 60:
-        return format_duration(millis)
-    return f"{minutes}m {tenths / 10:04.1f}s" if minutes else f"{tenths / 10:.1f}s"
-
-
 def format_relative_time(millis: int, now: int) -> str:
     """Return ``3 days ago``, ``in 2 h``, or a local date beyond 30 days. Both in milliseconds since 1970."""
     away = abs(now - millis) // 1000

@@ -14,9 +14,9 @@ from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.local import cache
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Emitter
-from docshare.cli.terminal.text import format_duration
 from docshare.client.errors import ClientError
 from docshare.contract.problems import Problem
+from docshare.contract.wire import format_duration
 
 if TYPE_CHECKING:
     from docshare.client import Client
