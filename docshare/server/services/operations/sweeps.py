@@ -94,6 +94,6 @@ def erase_memory(rt: Runtime) -> int:
     count = sum(sum(row[:-1]) for (_, route, _), row in rows if route not in _PROBED_ROUTES)
     if rt.free_memory.is_due(int(count)):
         rt.db.release_memory()
-        rt.engine.end_idle()
+        rt.engine.pool.end_idle()
         rt.free_memory.erase()
     return 0
