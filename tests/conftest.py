@@ -73,7 +73,7 @@ def make(tmp_path: Path, clock: FakeClock, engine: PdfEngine) -> Iterator[Callab
     from tests.support.people.cast import close_world, make_runtime, make_world
 
     # All tests share the engine, and the ids of their accounts repeat: no account is slow because of an earlier test.
-    engine._pool._schedule.budget = ProcessorBudget()
+    engine.pool._schedule.budget = ProcessorBudget()
     made: list[World] = []
 
     def build(**settings: Any) -> World:

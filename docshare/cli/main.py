@@ -25,9 +25,15 @@ from docshare import version_line
 from docshare.cli.framework import errors, signals
 from docshare.cli.framework.app import App, LazyGroup, Stub, build_command, hoist
 from docshare.cli.framework.context import Context, HelpOutput, activate, current_context, make_system_context
-from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.options import COLOR_MODES, FORMATS, PROGRESS_MODES, GlobalOptions
+from docshare.cli.framework.options import (
+    COLOR_MODES,
+    FORMATS,
+    PROGRESS_MODES,
+    GlobalOptions,
+    duration_option,
+    parse_early_options,
+)
 from docshare.cli.terminal.text import parse_duration
 
 _SHARE, _WATCH, _SERVER, _SETUP = "Share", "Watch", "Server", "Set up and learn"
@@ -229,7 +235,7 @@ def _run(argv: Sequence[str], context: Context, alone: bool) -> int:
         # The objects of the loaded command stay: not looking through them saves 3 % of the instructions of help.
         gc.freeze()
         gc.enable()
-    context.options, context.words = errors.parse_early_options(line.global_options), line.rest
+    context.options, context.words = parse_early_options(line.global_options), line.rest
     with command.make_context("docshare", [*line.global_options, *line.rest]) as parsed:
         code = command.invoke(parsed)
     if code is ExitCode.DEADLINE:  # but not a 124 that a child program returned

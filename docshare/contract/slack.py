@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from docshare.contract.webhooks import name_kind
-from docshare.contract.wire import format_seconds
+from docshare.contract.wire import format_duration
 
 # Limits of Slack, in characters.
 _HEADER_CHARS = 150
@@ -71,7 +71,7 @@ def _render_fields(data: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(value, Mapping):
             yield from (_render_field(name, answer) for name, answer in value.items())
         else:
-            yield _render_field(_LABELS.get(key, key), format_seconds(value // 1_000) if key == "timeMs" else value)
+            yield _render_field(_LABELS.get(key, key), format_duration(value) if key == "timeMs" else value)
 
 
 def _render_field(label: str, value: object) -> str:

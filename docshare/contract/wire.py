@@ -69,6 +69,11 @@ def format_seconds(seconds: int) -> str:
     return f"{seconds // 86_400}d {seconds % 86_400 // 3_600}h"
 
 
+def format_duration(millis: int) -> str:
+    """Return a duration in at most two units, as ``format_seconds`` does: below a second ``0s``."""
+    return format_seconds(millis // 1_000)
+
+
 def drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``values`` without the keys whose value is None: unset values are absent, never ``null``."""
     return {key: value for key, value in values.items() if value is not None}

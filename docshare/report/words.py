@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 
 from docshare.contract.amounts import round_half_up
-from docshare.contract.wire import format_seconds
+from docshare.contract.wire import format_duration
 
 DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 """Indexed like the report: 0 is Sunday."""
@@ -34,7 +34,7 @@ def format_millis(millis: int) -> str:
     """Return a duration in at most two units: ``0.8s``, ``42s``, ``1m 42s``, ``2h 05m``, ``3d 4h``."""
     if 0 < millis < 1_000:
         return f"{max(millis // 100, 1) / 10}s"
-    return format_seconds(millis // 1_000)
+    return format_duration(millis)
 
 
 def format_date_time(millis: int) -> str:

@@ -128,7 +128,7 @@ def serve_instance(port: BoundPort, instance: Instance, *, dev: bool = False) ->
     loop.start()
     for worker in workers:
         worker.start()
-    later = threading.Timer(_PRELOAD_DELAY_SECONDS, discovery.preload_openapi, [rt.config.base_url])
+    later = threading.Timer(_PRELOAD_DELAY_SECONDS, discovery.load_openapi, [rt.config.base_url])
     later.daemon = True
     later.start()
     try:

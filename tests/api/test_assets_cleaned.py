@@ -187,10 +187,10 @@ def test_an_image_above_40_megapixels_is_rejected_before_it_is_decoded(
 ) -> None:
     """The size in the header is checked, so that a decompression bomb does not crash the worker."""
     world.pia.upload()
-    workers = engine.list_pids()
+    workers = engine.pool.list_pids()
     bomb = pixel_bomb(width, height) if height < 10_000 and width < 10_000 else make_png(width, height, (b"IDAT", b""))
     assert_refused(upload_asset(world.pia, uploaded_file, "background", bomb), "40 million")
-    assert engine.list_pids() == workers
+    assert engine.pool.list_pids() == workers
 
 
 MALFORMED_IMAGES = {

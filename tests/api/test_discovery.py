@@ -86,7 +86,7 @@ def test_the_discovery_document_does_not_load_openapi_which_is_loaded_once(
     world = make(base_url=base_url)
     assert world.http.get("/api/v1").status_code == 200
     assert not read
-    discovery.preload_openapi(base_url)
+    discovery.load_openapi(base_url)
     assert read == [1]
     for _ in range(2):
         assert world.http.get("/api/v1/openapi.json").get_json()["servers"] == [{"url": base_url}]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docshare.contract.wire import drop_none, format_instant, format_seconds, parse_instant
+from docshare.contract.wire import drop_none, format_duration, format_instant, format_seconds, parse_instant
 
 FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 and 9999
 
@@ -104,4 +104,4 @@ def test_drop_none_removes_only_keys_whose_value_is_none() -> None:
     ],
 )
 def test_a_duration_is_formatted_with_at_most_two_units(seconds: int, expected: str) -> None:
-    assert format_seconds(seconds) == expected
+    assert format_seconds(seconds) == format_duration(1_000 * seconds + 999) == expected

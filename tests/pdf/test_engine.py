@@ -46,14 +46,14 @@ def read_soft_limit(pid: int, name: str) -> str:
 
 def make_busy_check(engine: PdfEngine) -> Callable[[], bool]:
     """Return a predicate: whether the engine's only worker has used processor time since this call."""
-    (pid,) = engine.list_pids()
+    (pid,) = engine.pool.list_pids()
     before = read_cpu_ticks(pid)
     return lambda: read_cpu_ticks(pid) > before + 10
 
 
 def test_no_worker_runs_before_the_first_job() -> None:
     with closing(PdfEngine()) as engine:
-        assert engine.list_pids() == []
+        assert engine.pool.list_pids() == []
 
 
 def test_one_reader_uses_one_worker(write_file: Put) -> None:
@@ -61,7 +61,7 @@ def test_one_reader_uses_one_worker(write_file: Put) -> None:
     with closing(PdfEngine(workers=2)) as engine:
         for page in (1, 2, 3):
             engine.render(path, page, 800)
-        assert len(engine.list_pids()) == 1
+        assert len(engine.pool.list_pids()) == 1
 
 
 def test_a_worker_is_replaced_after_its_maximum_number_of_jobs(write_file: Put) -> None:
@@ -70,7 +70,7 @@ def test_a_worker_is_replaced_after_its_maximum_number_of_jobs(write_file: Put) 
     with closing(PdfEngine(workers=1, recycle_after=3)) as engine:
         for _ in range(9):
             engine.render(path, 1, 800)
-            all_pids.update(engine.list_pids())
+            all_pids.update(engine.pool.list_pids())
     assert len(all_pids) == 3
     assert not any(map(is_running, all_pids))
 
@@ -78,7 +78,7 @@ def test_a_worker_is_replaced_after_its_maximum_number_of_jobs(write_file: Put) 
 def test_close_ends_the_workers(write_file: Put) -> None:
     engine = PdfEngine()
     engine.inspect(write_file(simple_pdf(1)))
-    pids = engine.list_pids()
+    pids = engine.pool.list_pids()
     engine.close()
     assert len(pids) == 1
     assert not is_running(pids[0])
@@ -89,7 +89,7 @@ def test_workers_end_when_the_server_is_killed(write_file: Put) -> None:
     code = (
         "import sys, time; from pathlib import Path; from docshare.server.pdf.engine import PdfEngine; "
         "engine = PdfEngine(); "
-        f"engine.inspect(Path({str(path)!r})); print(engine.list_pids()[0], flush=True); time.sleep(60)"
+        f"engine.inspect(Path({str(path)!r})); print(engine.pool.list_pids()[0], flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -145,23 +145,23 @@ def test_a_worker_that_died_while_idle_is_replaced(write_file: Put, blow: signal
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
         engine.inspect(path)
-        (first,) = engine.list_pids()
+        (first,) = engine.pool.list_pids()
         os.kill(first, blow)
         wait_until(lambda: not is_running(first))
         assert engine.render(path, 1, 800)
-        assert engine.list_pids() != [first]
+        assert engine.pool.list_pids() != [first]
 
 
 def test_a_job_of_a_killed_worker_is_retried(write_file: Put) -> None:
     path = write_file(paced_pages("m"))
     with closing(PdfEngine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
         page = pool.submit(engine.render, path, 1, 800)
-        wait_until(engine.list_pids)
-        (first,) = engine.list_pids()
+        wait_until(engine.pool.list_pids)
+        (first,) = engine.pool.list_pids()
         wait_until(make_busy_check(engine))
         os.kill(first, signal.SIGKILL)
         assert page.result(10).startswith(b"\xff\xd8")
-        assert engine.list_pids() != [first]
+        assert engine.pool.list_pids() != [first]
 
 
 def test_many_threads_share_two_workers(write_file: Put) -> None:
@@ -170,7 +170,7 @@ def test_many_threads_share_two_workers(write_file: Put) -> None:
         alone = [engine.render(path, page, 800) for page in (1, 20, 40)]
         together = list(pool.map(lambda page: engine.render(path, page, 800), range(1, 41)))
         assert [together[page - 1] for page in (1, 20, 40)] == alone
-        assert len(engine.list_pids()) <= 2
+        assert len(engine.pool.list_pids()) <= 2
 
 
 def test_a_stalled_engine_rejects_readers_over_its_queue_limit(write_file: Put) -> None:
@@ -215,7 +215,7 @@ def test_a_worker_is_confined(write_file: Put, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("DOCSHARE_SMTP_URL", "smtp://user:secret@mail")
     with closing(PdfEngine(workers=1, memory_bytes=700 << 20)) as engine:
         engine.inspect(write_file(simple_pdf(1)))
-        (pid,) = engine.list_pids()
+        (pid,) = engine.pool.list_pids()
         assert read_soft_limit(pid, "Max address space") == str(700 << 20)
         assert read_soft_limit(pid, "Max file size") == "0"
         assert read_soft_limit(pid, "Max core file size") == "0"
@@ -233,7 +233,7 @@ def test_a_worker_has_no_terminal(write_file: Put) -> None:
         "import os, sys; from pathlib import Path; from docshare.server.pdf.engine import PdfEngine; "
         "engine = PdfEngine(workers=1); engine.inspect(Path(sys.argv[1])); "
         "terminals = [Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[4] "
-        "for pid in (os.getpid(), *engine.list_pids())]; print(terminals[0] != '0', terminals[1:]); engine.close()"
+        "for pid in (os.getpid(), *engine.pool.list_pids())]; print(terminals[0] != '0', terminals[1:]); engine.close()"
     )
     command = [sys.executable, "-c", code, str(write_file(simple_pdf(1)))]
     with Terminal(command, os.environ) as terminal:
@@ -256,7 +256,7 @@ def test_workers_of_slow_documents_run_only_while_the_processors_are_idle(write_
 
 def list_policies(engine: PdfEngine) -> set[tuple[int, int]]:
     """Return the scheduling policy and the priority of each worker."""
-    return {(os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid)) for pid in engine.list_pids()}
+    return {(os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid)) for pid in engine.pool.list_pids()}
 
 
 def test_a_worker_of_root_has_no_network(write_file: Put) -> None:
@@ -264,7 +264,7 @@ def test_a_worker_of_root_has_no_network(write_file: Put) -> None:
         pytest.skip("leaving the network is best effort without root")
     with closing(PdfEngine(workers=1)) as engine:
         engine.inspect(write_file(simple_pdf(1)))
-        (pid,) = engine.list_pids()
+        (pid,) = engine.pool.list_pids()
         interfaces = Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]
         assert [line.split(":")[0].strip() for line in interfaces] == ["lo"]
 
@@ -285,7 +285,7 @@ def test_a_deleted_file_is_closed(write_file: Put) -> None:
     deleted, other = write_file(simple_pdf(1), "gone.pdf"), write_file(simple_pdf(1), "other.pdf")
     with closing(PdfEngine(workers=1)) as engine:
         engine.inspect(deleted, Tenant("account 1", "a"))
-        (pid,) = engine.list_pids()
+        (pid,) = engine.pool.list_pids()
         deleted.unlink()
         engine.inspect(other, Tenant("account 1", "b"))
         opened = {os.readlink(handle) for handle in Path(f"/proc/{pid}/fd").iterdir()}
@@ -301,9 +301,9 @@ def test_waiting_for_a_spare_worker_ends_when_one_is_free(write_file: Put) -> No
         page = pool.submit(engine.render, path, 2, 800)
         wait_until(working)
         assert engine.render_if_spare(path, 1, 800) is None
-        assert not engine.wait_for_spare(0.01)
+        assert not engine.pool.wait_for_spare(0.01)
         assert page.result(10)
-        assert engine.wait_for_spare(1.0)
+        assert engine.pool.wait_for_spare(1.0)
         assert engine.render_if_spare(path, 1, 800)
 
 

@@ -45,7 +45,7 @@ def test_a_second_reply_after_the_first_is_discarded(
     with closing(PdfEngine(workers=1)) as engine:
         with pytest.raises(UnrenderableError):
             engine.render(path, 1, 80)
-        assert engine.list_pids() == []
+        assert engine.pool.list_pids() == []
 
 
 def test_unexpected_data_is_not_parsed_as_the_next_reply(
@@ -68,11 +68,11 @@ def test_the_next_caller_gets_a_new_worker(write_file: Put, start_impostors: Pos
     with closing(PdfEngine(workers=1)) as engine:
         start_impostors(build_worker_reply(forged_image), later=build_worker_reply(b"\xff\xd8\xff of the first owner"))
         assert engine.render(path, 1, 80) == forged_image
-        (first,) = engine.list_pids()
+        (first,) = engine.pool.list_pids()
         start_impostors(build_worker_reply(forged_image))
         time.sleep(0.5)
         assert engine.render(path, 1, 80) == forged_image
-        assert engine.list_pids() != [first]
+        assert engine.pool.list_pids() != [first]
 
 
 @pytest.mark.parametrize(("burn", "is_reused"), [(0.8, False), (0.1, True)])
@@ -84,14 +84,14 @@ def test_a_worker_that_computes_without_a_job_gets_no_further_job(
     with closing(PdfEngine(workers=1)) as engine:
         start_impostors(build_worker_reply(forged_image), burn=burn)
         engine.render(path, 1, 80)
-        (first,) = engine.list_pids()
+        (first,) = engine.pool.list_pids()
         clock = ~first << 3 | 2
         used, until = time.clock_gettime(clock), time.monotonic() + 60
         while time.clock_gettime(clock) < used + burn * 0.9 and time.monotonic() < until:
             time.sleep(0.05)
         start_impostors(build_worker_reply(forged_image))
         assert engine.render(path, 1, 80) == forged_image
-        assert (engine.list_pids() == [first]) is is_reused
+        assert (engine.pool.list_pids() == [first]) is is_reused
 
 
 def test_an_unknown_reason_does_not_reach_the_log(
@@ -315,5 +315,5 @@ def test_a_worker_that_hangs_at_its_start_is_restarted(
     monkeypatch.setattr(child_module, "START_TIMEOUT_S", 5.0)
     with closing(PdfEngine(workers=1)) as engine:
         engine.text(write_file(simple_pdf(1)), 1)
-        assert len(engine.list_pids()) == 1
+        assert len(engine.pool.list_pids()) == 1
     assert started.exists()

@@ -79,7 +79,7 @@ def test_the_error_of_a_file_does_not_depend_on_the_previous_file(
         for name in order:
             data, detail = files[name]
             assert inspect_problem(engine, write_file(data, name), Tenant("account 1", name)).detail == detail
-        assert len(engine.list_pids()) == 1
+        assert len(engine.pool.list_pids()) == 1
 
 
 @pytest.mark.parametrize(

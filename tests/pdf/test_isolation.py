@@ -29,7 +29,7 @@ from docshare.server.pdf.engine import PdfEngine
 from tests.pdf.test_isolation import read_status
 with closing(PdfEngine(workers=1)) as engine:
     drawn = [len(engine.render(Path(sys.argv[1]), 1, 80, None, Tenant(owner, "c"))) for owner in ("a", "b", "a", "b")]
-    workers = engine.list_pids()
+    workers = engine.pool.list_pids()
     rows = [read_status(pid, "NSpid") for pid in workers]
     parents = {read_status(pid, "PPid")[0] for pid in workers}
     print(json.dumps({"drawn": min(drawn), "workers": len(workers), "parents": len(parents), "ids": len(rows[0])}))
@@ -44,7 +44,7 @@ def read_status(pid: int, name: str) -> list[str]:
 
 def find_template(engine: PdfEngine) -> int:
     """Return the process of which the workers of ``engine`` are forks."""
-    return int(read_status(engine.list_pids()[0], "PPid")[0])
+    return int(read_status(engine.pool.list_pids()[0], "PPid")[0])
 
 
 def list_children(parent: int) -> list[int]:
@@ -112,7 +112,7 @@ def test_documents_share_a_worker_only_within_an_owner(write_file: Put, tenants:
     with closing(PdfEngine(workers=1)) as engine:
         for tenant in tenants:
             engine.render(path, 1, 80, None, tenant)
-        assert len(engine.list_pids()) == count
+        assert len(engine.pool.list_pids()) == count
 
 
 def test_two_owners_that_alternate_keep_their_workers(write_file: Put) -> None:
@@ -121,7 +121,7 @@ def test_two_owners_that_alternate_keep_their_workers(write_file: Put) -> None:
     with closing(PdfEngine(workers=1)) as engine:
         for owner in OWNERS[:2] * 3:
             engine.render(path, 1, 80, None, Tenant(owner, "c"))
-            seen.update(engine.list_pids())
+            seen.update(engine.pool.list_pids())
     assert len(seen) == 2
 
 
@@ -129,7 +129,7 @@ def test_a_worker_is_forked_again_after_its_template_died(write_file: Put) -> No
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
         engine.render(path, 1, 80, None, Tenant("account 1", "c"))
-        template, (worker,) = find_template(engine), engine.list_pids()
+        template, (worker,) = find_template(engine), engine.pool.list_pids()
         os.kill(template, signal.SIGKILL)
         wait_until(lambda: not Path(f"/proc/{worker}").exists())
         for owner in ("account 1", "account 2"):
@@ -140,7 +140,7 @@ def test_a_worker_is_forked_again_after_its_template_died(write_file: Put) -> No
 def test_the_template_and_its_workers_end_with_the_engine(write_file: Put) -> None:
     with closing(PdfEngine(workers=1)) as engine:
         engine.render(write_file(simple_pdf(1)), 1, 80)
-        processes = [find_template(engine), *engine.list_pids()]
+        processes = [find_template(engine), *engine.pool.list_pids()]
     assert not any(Path(f"/proc/{pid}").exists() for pid in processes)
 
 

@@ -176,10 +176,10 @@ def test_a_reader_does_not_wait_for_pages_rendered_ahead(write_file: Put, tmp_pa
     blob = write_file(paced_pages("fsff"))
     with closing(CountingEngine(timeout_s=600.0)) as engine, closing(PageStore(engine, tmp_path / "cache")) as store:
         store.image(FILE, 1, blob, 1, 800)
-        wait_until(lambda: not engine.wait_for_spare(0))  # page 2 stalls a worker
+        wait_until(lambda: not engine.pool.wait_for_spare(0))  # page 2 stalls a worker
         for page in (3, 4):
             store.image(FILE, 1, blob, page, 800)
-        assert not engine.wait_for_spare(0)  # and still does
+        assert not engine.pool.wait_for_spare(0)  # and still does
         assert engine.requested == [1, 3, 4]
 
 

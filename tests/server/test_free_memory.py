@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.free_memory import FreeMemory
-from docshare.server.services.operations import idle
+from docshare.server.services.operations import sweeps
 from docshare.server.workers import jobs
 from tests.support.engines.database import sqlite_only
 from tests.support.people.cast import World
@@ -76,15 +76,15 @@ def test_memory_is_erased_once_after_requests() -> None:
 
 def test_an_idle_server_ends_the_workers_that_read_documents(world: World) -> None:
     made = world.pia.upload()
-    first = world.rt.engine.list_pids()
-    idle.erase_memory(world.rt)
-    assert world.rt.engine.list_pids() == first
+    first = world.rt.engine.pool.list_pids()
+    sweeps.erase_memory(world.rt)
+    assert world.rt.engine.pool.list_pids() == first
     assert world.http.get("/healthz").status_code == 200  # a probe is not a request of a reader
-    idle.erase_memory(world.rt)
+    sweeps.erase_memory(world.rt)
     assert first
-    assert world.rt.engine.list_pids() == []
+    assert world.rt.engine.pool.list_pids() == []
     assert world.http.get(f"/{made['shortId']}/pages/1-800.jpg?v=1", buffered=True).status_code == 200
-    assert idle.erase_memory in [job.run for job in jobs.JOBS if job.is_local]
+    assert sweeps.erase_memory in [job.run for job in jobs.JOBS if job.is_local]
 
 
 @sqlite_only

@@ -9,7 +9,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRunSend, preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.token_file import read_token
+from docshare.cli.framework.tokens import read_token
 from docshare.cli.local import cache
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean

@@ -13,8 +13,7 @@ from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRunSend, preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.file_tokens import TOKENS, move_tokens, render_tokens
-from docshare.cli.framework.token_file import read_token, require_one_stdin
+from docshare.cli.framework.tokens import TOKENS, move_tokens, read_token, render_tokens, require_one_stdin
 from docshare.cli.local import cache
 from docshare.cli.local.secret_file import create_secret_file
 from docshare.cli.local.settings import resolve_setting

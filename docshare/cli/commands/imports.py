@@ -11,7 +11,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRunSend, preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.token_file import read_token, require_one_stdin
+from docshare.cli.framework.tokens import read_token, require_one_stdin
 from docshare.cli.local import cache
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.capabilities import Screen

@@ -8,9 +8,9 @@ import typer
 
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
-from docshare.cli.framework.bulk import print_requests, run_each
+from docshare.cli.framework.bulk import run_each
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.dry_run import DryRunSend, format_json
+from docshare.cli.framework.dry_run import DryRunSend, format_body, print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
@@ -87,7 +87,7 @@ def create(
         if dry_run:
             bodies = (drop_none({"email": email, "mail": mail, "name": name}) for email in addresses)
             return print_requests(
-                ctx, [("POST", f"/api/v1/files/{uuid}/invites", format_json(body)) for body in bodies]
+                ctx, [("POST", f"/api/v1/files/{uuid}/invites", format_body(body)) for body in bodies]
             )
         invite = partial(client.invites.create, uuid, name=name, mail=mail)
         return run_each(ctx, ctx.emitter(_CREATE_SPEC), addresses, "email", invite)

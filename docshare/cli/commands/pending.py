@@ -9,8 +9,8 @@ from docshare.cli.commands.readership.sessions import explain_forbidden
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import duration_option
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import parse_duration
 from docshare.client.recipients import (

@@ -12,11 +12,11 @@ from docshare.cli.commands.webhooks.deliveries import QUEUED, describe_last_resp
 from docshare.cli.commands.webhooks.samples import parse_assignments
 from docshare.cli.framework.admin_channel import Data, RunningServer, find_local_data_dir, run_on_directory
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import OPERATOR_HELP, resolve_operator_file
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_text
+from docshare.cli.framework.operator_files import OPERATOR_HELP, resolve_operator_file
+from docshare.cli.framework.options import duration_option
 from docshare.cli.framework.prompts import confirm, confirm_irreversible
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean, parse_duration

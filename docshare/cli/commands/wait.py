@@ -10,12 +10,13 @@ from docshare.cli.commands.variants.names import VARIANT_HELP, VariantResolver
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import duration_option
 from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule, poll
-from docshare.cli.terminal.text import format_duration, parse_duration
+from docshare.cli.terminal.text import parse_duration
 from docshare.client.recipients import SEEN_MS, LinkRecipient, list_recipients, page_time, read_number
 from docshare.contract.amounts import format_plural
+from docshare.contract.wire import format_duration
 
 if TYPE_CHECKING:
     from docshare.client import Client

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.options import parse_directory
 from docshare.cli.terminal.output import Spec
@@ -315,8 +316,6 @@ def run_change(
     if not dry_run:
         current_context().emit(run_admin_command(context, data, command, **args), spec)
         return ExitCode.OK
-    from docshare.cli.framework.dry_run import preview_request
-
     if command != _INIT_COMMAND:
         require_data(resolve_data_dir(context, data))
     given = {name: value for name, value in args.items() if value is not None}

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
 from docshare.client.errors import BadAddress
-from docshare.client.links import SCHEMES, extract_link_name, host_of, resolve_link
+from docshare.client.links import SCHEMES, extract_link_name, resolve_link
 from docshare.contract.patterns import SHORT_ID, UUID
 from docshare.contract.problems import Problem
 
@@ -16,19 +15,10 @@ if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
     from docshare.client import Client
 
-_LAST_UPLOAD = "@last"
+LAST_UPLOAD = "@last"
 
 FILE_HELP = "UUID, short id, share link, slug:NAME or @last."
-OPERATOR_HELP = "UUID, short id, share link or @last."
 FILES_HELP = "UUID, short id, share link, slug:NAME, @last, or - for ids on stdin."
-
-
-def sha256_of(path: Path) -> str:
-    """Return the hex digest of a local file, read in blocks."""
-    import hashlib
-
-    with open(path, "rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 def require_last_upload(context: "Context") -> str:
@@ -37,46 +27,6 @@ def require_last_upload(context: "Context") -> str:
     if last is None:
         raise Stop(ExitCode.USAGE, "@last: no file has been uploaded with this profile on this machine")
     return str(last["uuid"])
-
-
-def resolve_operator_file(context: "Context", word: str, directory: Path, accepted: str = OPERATOR_HELP) -> str:
-    """Return the UUID or short id named by ``word``; raise Stop (2) for others and links of other servers.
-
-    The operator of the instance in ``directory`` has no file list to look up a slug in. ``accepted``: what the hint of
-    the error lists.
-    """
-    if word == _LAST_UPLOAD:
-        return require_last_upload(context)
-    name = _extract_local_name(word, directory) if word.startswith(SCHEMES) else word
-    if UUID.fullmatch(name) or SHORT_ID.fullmatch(name):
-        return name
-    raise Stop(ExitCode.USAGE, f"{word!r} is not a file", hint=f"Use {accepted}")
-
-
-def resolve_reported_file(context: "Context", word: str, directory: Path) -> str:
-    """Return the UUID, short id or slug in ``word``, which may be a reported share link.
-
-    The server of ``directory`` looks it up among all files. Raise Stop (2) for ``@last`` if nothing was uploaded, and
-    for a link of another server.
-    """
-    if word == _LAST_UPLOAD:
-        return require_last_upload(context)
-    return _extract_local_name(word, directory) if word.startswith(SCHEMES) else word.removeprefix("slug:")
-
-
-def _extract_local_name(link: str, directory: Path) -> str:
-    """Return the name in a link of the server of ``directory``; raise Stop (2) for a link of another server."""
-    from docshare.cli.framework.admin_channel import list_base_urls
-
-    own_urls = list_base_urls(directory)
-    if own_urls and host_of(link) not in map(host_of, own_urls):
-        hint = "Name the data directory of that server with --data, or the file by its UUID or short id."
-        raise _foreign_link_error(link, own_urls[0], hint)
-    return extract_link_name(link)
-
-
-def _foreign_link_error(link: str, own: str, hint: str) -> Stop:
-    return Stop(ExitCode.USAGE, f"{link} belongs to another server, not {host_of(own)}", hint=hint)
 
 
 def base_of(link: str) -> str:
@@ -93,7 +43,7 @@ class FileResolver:
 
     def resolve(self, word: str) -> str:
         """Return the UUID or short id of ``word``. Raise Stop (2) if it is invalid, Stop (3) for an unknown slug."""
-        if word == _LAST_UPLOAD:
+        if word == LAST_UPLOAD:
             return require_last_upload(self._ctx)
         if word.startswith(SCHEMES):
             return self._resolve_link(word)

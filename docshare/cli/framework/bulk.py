@@ -1,22 +1,17 @@
-"""Apply an operation to many items, print each result and count failures; print requests for ``--dry-run``."""
+"""Apply an operation to many items, print each result and count failures."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from docshare.cli.framework import errors
+from docshare.cli.framework import failures
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
-from docshare.cli.terminal.output import Column, Emitter, Spec
+from docshare.cli.terminal.output import Emitter
 from docshare.client.errors import ClientError
 from docshare.contract.problems import Problem
 
 # These failures would repeat with every further item.
 _FATAL_CODES = (ExitCode.CREDENTIAL, ExitCode.RATE_LIMITED, ExitCode.UNREACHABLE)
-
-_REQUEST_SPEC = Spec(
-    table=(Column("method", "METHOD"), Column("path", "PATH"), Column("body", "BODY")),
-    plain=("method", "path", "body"),
-)
 
 
 def run_each(
@@ -54,14 +49,7 @@ def run_each(
 
 
 def _report_failure(context: Context, item: str, error: Exception) -> dict[str, Any]:
-    failure = errors.describe(context, error)
+    failure = failures.describe(context, error)
     if exit_code(error) not in _FATAL_CODES:
         context.err(f"error: {item}: {failure.detail}", "error")
-    return errors.build_error_object(context, failure)
-
-
-def print_requests(context: Context, requests: Iterable[tuple[str, str, str]]) -> ExitCode:
-    """Print method, path and body of the requests that ``--dry-run`` does not send."""
-    rows = [{"method": method, "path": path, **({"body": body} if body else {})} for method, path, body in requests]
-    context.emit(rows, _REQUEST_SPEC)
-    return ExitCode.OK
+    return failures.build_error_object(context, failure)

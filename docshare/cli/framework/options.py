@@ -1,14 +1,18 @@
-"""The values of the global options, as plain data, and of options with several words.
+"""The values of the global options, as plain data, and options that take a duration or several words.
 
 ``main.root`` declares the global options."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import typer
 
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.text import parse_duration
 
 FORMATS = ("table", "plain", "csv", "tsv", "json", "jsonl", "ids")
+JSON_FORMATS = ("json", "jsonl")
 PROGRESS_MODES = ("auto", "bar", "plain", "json", "none")
 COLOR_MODES = ("always", "auto", "never")
 
@@ -36,6 +40,27 @@ class GlobalOptions(NamedTuple):
     max_wait: float | None = None
     allow_http: bool = False
     ca_bundle: str | None = None
+
+
+def parse_early_options(front: Sequence[str]) -> GlobalOptions:
+    """Return options for failures before the line is parsed; they only say whether errors are printed as JSON."""
+    words = " ".join(front).replace("--format ", "--format=").split()
+    as_json = "--json" in words or any(f"--format={word}" in words for word in JSON_FORMATS)
+    return GlobalOptions(format="json" if as_json else None)
+
+
+def duration_option(help: str) -> Any:
+    """Return an option that takes a duration such as ``20s``: it checks the text, which ``parse_duration`` reads."""
+    return typer.Option(metavar="TIME", callback=_check_duration, help=help)
+
+
+def _check_duration(text: str | None) -> str | None:
+    if text is not None:
+        try:
+            parse_duration(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return text
 
 
 def split_words(given: Sequence[str] | None) -> list[str]:

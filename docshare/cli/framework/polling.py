@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from docshare.cli.framework.exits import Stop, exit_code
-from docshare.cli.terminal.text import format_duration
 from docshare.client.errors import NotConnected, RateLimited, Redirected, Refused, TransportError
 from docshare.contract.problems import Problem
+from docshare.contract.wire import format_duration
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context

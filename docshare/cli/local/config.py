@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.settings import CONFIG_SETTINGS
+from docshare.cli.local.storage import hold_lock, replace_file
 
 FILE_NAME = "config.toml"
 _TOP_LEVEL: dict[str, type] = {"profile": str, "profiles": dict}
@@ -117,8 +118,6 @@ def remove_profile(directory: Path, name: str) -> None:
 
 
 def _edit(directory: Path, change: Callable[[str, Mapping[str, Any]], str]) -> None:
-    from docshare.cli.local.storage import hold_lock, replace_file
-
     path = directory / FILE_NAME
     with hold_lock(directory / ".lock"):
         text = read_text(path)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.framework.exits import UNRENDERED, ExitCode, Stop
-from docshare.cli.framework.options import FORMATS
+from docshare.cli.framework.options import FORMATS, JSON_FORMATS
 from docshare.cli.local.settings import resolve_setting
 from docshare.cli.terminal.cells import format_cell, get_nested, get_value
 from docshare.cli.terminal.text import clean
@@ -268,7 +268,7 @@ def is_json_requested(context: "Context") -> bool:
 
     Commands that print text ignore the environment and the profile, whose JSON would break scripts and man pages.
     """
-    return context.options.format in ("json", "jsonl")
+    return context.options.format in JSON_FORMATS
 
 
 def resolve_format(context: "Context") -> str:

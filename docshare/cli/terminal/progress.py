@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from docshare.cli.terminal.text import cell_width, clean, clip, format_duration
+from docshare.cli.terminal.text import cell_width, clean, clip
 from docshare.contract.amounts import format_size
+from docshare.contract.wire import format_duration
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context

@@ -5,9 +5,9 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.terminal.cells import format_cell, get_value
-from docshare.cli.terminal.text import cell_width, format_duration, format_local_time, format_relative_time
+from docshare.cli.terminal.text import cell_width, format_local_time, format_relative_time
 from docshare.contract.amounts import format_size
-from docshare.contract.wire import parse_instant
+from docshare.contract.wire import format_duration, parse_instant
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context

@@ -1,9 +1,12 @@
 """Text for people: escaping of untrusted text, widths, times. Nothing here prints."""
 
 import re
+import textwrap
 import time
+from collections.abc import Iterable, Iterator
 
 _UNIT_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_TERM_WIDTH = 78
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
@@ -60,23 +63,6 @@ def clip(text: str, width: int, mark: str = "…") -> str:
     return ("".join(kept) + mark)[: max(width, 0)]
 
 
-def format_duration(millis: int) -> str:
-    """Return for example ``1m 42s``: at most two units; below a second ``0s``."""
-    from docshare.contract.wire import (
-        format_seconds,  # not at the top: it imports datetime, which most commands do not need
-    )
-
-    return format_seconds(millis // 1000)
-
-
-def format_exact_duration(millis: int) -> str:
-    """Return for example ``1m 42.3s``: tenths of a second below an hour, so that parts add up to their sum."""
-    minutes, tenths = divmod(round(millis / 100), 600)
-    if minutes >= 60:
-        return format_duration(millis)
-    return f"{minutes}m {tenths / 10:04.1f}s" if minutes else f"{tenths / 10:.1f}s"
-
-
 def format_relative_time(millis: int, now: int) -> str:
     """Return ``3 days ago``, ``in 2 h``, or a local date beyond 30 days. Both in milliseconds since 1970."""
     away = abs(now - millis) // 1000
@@ -96,6 +82,19 @@ def format_relative_time(millis: int, now: int) -> str:
 def format_local_time(millis: int) -> str:
     """Return for example ``2026-11-21 09:00`` in local time."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(millis / 1000))
+
+
+def render_terms(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield aligned and wrapped ``  term  meaning`` lines; a long term gets a separate line."""
+    table = list(pairs)
+    indent = min(max(len(term) for term, _ in table), 22) + 4
+    for term, meaning in table:
+        lines = textwrap.wrap(meaning, _TERM_WIDTH - indent, break_on_hyphens=False) or [""]
+        if len(term) + 4 > indent:
+            yield f"  {term}"
+        else:
+            yield f"  {term:<{indent - 4}}  {lines.pop(0)}".rstrip()
+        yield from (" " * indent + line for line in lines)
 
 
 def parse_duration(text: str) -> float:

@@ -37,12 +37,7 @@ def show_discovery() -> Response:
 
 def show_openapi() -> Response:
     """``GET /api/v1/openapi.json``: return the OpenAPI description of this server's routes."""
-    return answers.send_static(_load_openapi(current_runtime().config.base_url), _REVALIDATE)
-
-
-def preload_openapi(base_url: str) -> None:
-    """Read the OpenAPI description now, so that the first request does not have to wait for it."""
-    _load_openapi(base_url)
+    return answers.send_static(load_openapi(current_runtime().config.base_url), _REVALIDATE)
 
 
 @cache
@@ -97,7 +92,8 @@ def _describe_lane(lane: Lane) -> dict[str, Any]:
 
 
 @cache
-def _load_openapi(base_url: str) -> answers.StaticBody:
+def load_openapi(base_url: str) -> answers.StaticBody:
+    """Return the OpenAPI description. The first call parses it, which takes most of a second of CPU time."""
     import yaml  # here: only this document needs it
 
     text = files("docshare.server.api").joinpath("openapi.yaml").read_text(encoding="utf-8")

@@ -85,7 +85,7 @@ class PdfEngine:
     ``memory_bytes`` limits the address space of each worker; ``timeout_s`` is the wall-clock limit of one job;
     ``recycle_after`` jobs, a worker is replaced; at most ``max_waiting`` callers wait behind slow jobs; ``required``:
     workers start only with every layer of ``confine`` active. In all methods, ``tenant`` is the party that the job is
-    charged to; its record decides the order of jobs and their time limits.
+    charged to; its record decides the order of jobs and their time limits. ``pool`` has the workers.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class PdfEngine:
     ) -> None:
         self._patience_s = timeout_s
         self._quarantine = QuarantinedDocuments()
-        self._pool = WorkerPool(
+        self.pool = WorkerPool(
             places={JobLane.PAGES: workers, JobLane.CHECKS: workers},
             memory_bytes=memory_bytes,
             timeout_s=timeout_s,
@@ -142,7 +142,7 @@ class PdfEngine:
         tenant = tenant or _anonymous_tenant(path)
         self._quarantine.require_allowed(tenant.content)
         try:
-            with self._pool.hold(str(path), tenant, JobLane.CHECKS, patience_s=_INSPECT_QUEUE_TIMEOUT_S) as slot:
+            with self.pool.hold(str(path), tenant, JobLane.CHECKS, patience_s=_INSPECT_QUEUE_TIMEOUT_S) as slot:
                 self._quarantine.require_allowed(tenant.content)  # the same bytes may have stalled a worker meanwhile
                 yield slot
         except WorkerRefusal as error:
@@ -186,7 +186,7 @@ class PdfEngine:
     ) -> bytes | None:
         """Render a page in the background. Return None at once unless another worker stays free for readers. Raises
         the same errors as ``render``."""
-        with self._pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
+        with self.pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
             job = _build_render_job(path, page, width, mark)
             return None if slot is None else self._run_page_job(slot, job, answers.make_image_parser(width))
 
@@ -197,10 +197,6 @@ class PdfEngine:
         job = {"do": "stamp", **_describe_source(image), "mark": asdict(mark), "tile": tile and tile.describe()}
         with self._page_slot(image, tenant) as slot:
             return self._run_page_job(slot, job, answers.parse_jpeg)
-
-    def wait_for_spare(self, timeout_s: float) -> bool:
-        """Wait up to ``timeout_s`` seconds for a spare worker; return whether there is one."""
-        return self._pool.wait_for_spare(timeout_s)
 
     def text(self, path: PathLike, page: int, tenant: Tenant | None = None) -> PageText:
         """Return the text and links of ``page`` (1-based) of the file at ``path``. Raises as ``render``."""
@@ -240,9 +236,9 @@ class PdfEngine:
 
         Raises the same errors as ``derive``, and UnrenderableError at once if ``tenant`` is likely slow.
         """
-        if tenant is not None and self._pool.is_likely_slow(tenant):
+        if tenant is not None and self.pool.is_likely_slow(tenant):
             raise UnrenderableError("documents like this one were slow", is_permanent=False)
-        with self._pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
+        with self.pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
             if slot is not None:
                 self._derive(slot, {**_build_derive_job(path, wanted), "timeout_s": timeout_s}, sink)
             return slot is not None
@@ -251,7 +247,7 @@ class PdfEngine:
         try:
             self._run_page_job(slot, job, partial(answers.check_pdf, sink), sink)
         except OSError:
-            self._pool.discard(slot)  # the rest of the reply is still in the pipe
+            self.pool.discard(slot)  # the rest of the reply is still in the pipe
             raise
         except UnrenderableError as error:
             _log.warning("Could not derive a page range or a watermarked copy: %s", error)
@@ -268,12 +264,12 @@ class PdfEngine:
             _locate(path)
         except (UnrenderableError, OSError, StorageUnreachableError):
             return None
-        self._pool.wait_for_spare(PALETTE_BUDGET_S)
-        with self._pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
+        self.pool.wait_for_spare(PALETTE_BUDGET_S)
+        with self.pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
             return None if slot is None else self._palette(slot, path, deadline - time.monotonic())
 
     def _palette(self, slot: WorkerSlot, path: PathLike, budget_s: float) -> list[str] | None:
-        if not self._pool.has_usable_worker(slot):  # a palette does not justify starting a worker
+        if not self.pool.has_usable_worker(slot):  # a palette does not justify starting a worker
             return None
         job = {"do": "palette", **_describe_source(path), "budget_s": budget_s}
         try:
@@ -282,32 +278,16 @@ class PdfEngine:
             return None
         except (BrokenWorkerError, WorkerTimeoutError, OSError, Problem) as error:
             _log.warning("Killed a PDF worker: %s", error)
-            self._pool.discard(slot)
+            self.pool.discard(slot)
             return None
-
-    def is_costly(self, tenant: Tenant) -> bool:
-        """Return whether jobs of ``tenant`` should leave the processors to others: see ``WorkerSchedule``."""
-        return self._pool.is_costly(tenant)
-
-    def count_jobs(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Return, by lane, how many jobs are running and how many wait."""
-        return self._pool.count_jobs()
-
-    def list_pids(self) -> list[int]:
-        """Return the process IDs of the running workers; empty before the first job."""
-        return self._pool.list_pids()
-
-    def end_idle(self) -> None:
-        """End the idle workers that have read documents: their memory has parts of them."""
-        self._pool.end_idle()
 
     def close(self) -> None:
         """End the workers. Running jobs fail."""
-        self._pool.close()
+        self.pool.close()
 
     def _page_slot(self, path: PathLike, tenant: Tenant | None) -> contextlib.AbstractContextManager[WorkerSlot]:
         owner = tenant or _anonymous_tenant(path)
-        return self._pool.hold(_locate(path), owner, JobLane.PAGES, patience_s=self._patience_s)
+        return self.pool.hold(_locate(path), owner, JobLane.PAGES, patience_s=self._patience_s)
 
     def _run_page_job(
         self, slot: WorkerSlot, job: dict[str, Any], read: Callable[[WorkerReply], _T], sink: IO[bytes] | None = None
@@ -341,29 +321,29 @@ class PdfEngine:
         failure. ``cpu_s`` and ``wall_s`` tighten the limits of the job; exceeding a tightened limit does not count as a
         stall. Raises Problem ``unavailable`` if the job was preempted.
         """
-        worker = self._pool.prepare_worker(slot)
+        worker = self.pool.prepare_worker(slot)
         used, start = worker.jobs > 0, time.monotonic()
-        cpu = min(cpu_s, self._pool.limit_s(slot))
+        cpu = min(cpu_s, self.pool.limit_s(slot))
         wall = min(wall_s, self._patience_s)
         try:
             answer = answers.parse_reply(worker.ask(job, wall, sink, cpu_s=cpu), read)
         except WorkerRefusal:
-            self._pool.charge(slot, worker.spent_s, stalled=False)
+            self.pool.charge(slot, worker.spent_s, stalled=False)
             raise
         except (BrokenWorkerError, WorkerTimeoutError) as error:
             _log.warning("Killed a PDF worker: %s", error)
-            self._pool.discard(slot)
-            if self._pool.is_closed:
+            self.pool.discard(slot)
+            if self.pool.is_closed:
                 raise Problem("unavailable", "The server is stopping.", headers={"Retry-After": "5"}) from error
             worn = used and time.monotonic() - start < _MAX_WORKER_SPENT_S
             innocent = isinstance(error, BrokenWorkerError) and (worn or worker.is_killed())
-            again = attempts > 1 and innocent and not self._pool.is_preempted(slot)
+            again = attempts > 1 and innocent and not self.pool.is_preempted(slot)
             tightened = isinstance(error, WorkerTimeoutError) and min(cpu_s, wall_s) < self._patience_s
-            self._pool.charge(slot, worker.spent_s, stalled=not (again or tightened))
+            self.pool.charge(slot, worker.spent_s, stalled=not (again or tightened))
             if not again:
                 raise
         else:
-            self._pool.charge(slot, worker.spent_s, stalled=False)
+            self.pool.charge(slot, worker.spent_s, stalled=False)
             return answer
         return self._ask(slot, job, read, sink, cpu_s=cpu_s, wall_s=wall_s, attempts=attempts - 1)
 

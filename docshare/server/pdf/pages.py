@@ -52,8 +52,8 @@ class PageStore:
     ) -> None:
         self._engine = engine
         self.files = DerivedFiles(root, random, max_bytes)
-        self._prefetcher = Prefetcher(engine.wait_for_spare)
-        self._trials = Prefetcher(engine.wait_for_spare, most=_MAX_TRIALS)
+        self._prefetcher = Prefetcher(engine.pool.wait_for_spare)
+        self._trials = Prefetcher(engine.pool.wait_for_spare, most=_MAX_TRIALS)
 
     def image(
         self,

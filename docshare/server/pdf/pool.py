@@ -80,7 +80,7 @@ class WorkerPool:
         self._closed = False
 
     def list_pids(self) -> list[int]:
-        """Return the process IDs of the running workers."""
+        """Return the process IDs of the running workers; empty before the first job."""
         with self._changed:
             workers = [slot.worker for slot in self._slots] + [self._standby]
             return [worker.pid for worker in workers if worker is not None]

@@ -13,7 +13,7 @@ from docshare.server.services.events import activity_feed, listeners
 from docshare.server.services.files import burn, removals, tokens
 from docshare.server.services.links import denials, invites
 from docshare.server.services.oauth import grants
-from docshare.server.services.operations import encryption, idle, mail, sweeps, worker_metrics
+from docshare.server.services.operations import encryption, mail, sweeps, worker_metrics
 from docshare.server.services.readership import viewing
 from docshare.server.services.webhooks import deliveries
 from docshare.server.store import reserve
@@ -52,7 +52,7 @@ JOBS: tuple[Job, ...] = (
     Job("share metrics with other processes", 5, worker_metrics.share, is_local=True),
     Job("reserve disk space", 60, lambda rt: reserve.ensure_reserve(rt.config.data_dir), is_local=True),
     Job("delete orphaned blobs", 86_400, removals.delete_orphans),
-    Job("erase free memory", 15, idle.erase_memory, is_local=True),
+    Job("erase free memory", 15, sweeps.erase_memory, is_local=True),
     Job("encrypt stored documents", 5, encryption.encrypt_stored),
     Job("delete expired sign-ins", 3600, sweeps.delete_expired_sign_ins),
     Job("delete orphaned tokens", 3600, tokens.delete_orphaned),

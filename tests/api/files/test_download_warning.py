@@ -137,7 +137,7 @@ def test_readers_have_priority_over_trials(world: World, checkbox_file: dict[str
     taken, go = threading.Event(), threading.Event()
 
     def occupy() -> None:
-        with world.rt.engine._pool.hold(str(path), OWNER, JobLane.PAGES, patience_s=5):
+        with world.rt.engine.pool.hold(str(path), OWNER, JobLane.PAGES, patience_s=5):
             taken.set()
             go.wait(30)
 
@@ -153,7 +153,7 @@ def test_readers_have_priority_over_trials(world: World, checkbox_file: dict[str
 def test_a_document_that_stalled_a_worker_gets_its_warning_without_a_trial(
     world: World, checkbox_file: dict[str, Any]
 ) -> None:
-    pool = world.rt.engine._pool
+    pool = world.rt.engine.pool
     stalled = world.pia.upload(simple_pdf(pages=4), "Slow.pdf")
     content = next(iter(world.rt.db.fetch_all("SELECT sha256 FROM files WHERE uuid = ?", (stalled["uuid"],))))[0]
     pool._schedule.budget.charge(Tenant("somebody", content), 2.0, time.monotonic(), stalled=True)

@@ -71,7 +71,7 @@ def test_each_document_is_checked_by_another_worker(anonymous_world: World) -> N
         views.attach_runtime(anonymous_world.app, replace(anonymous_world.rt, engine=engine))
         for pages in (1, 2, 3):
             assert upload_anonymously(anonymous_world, simple_pdf(pages)).status_code == 200
-            seen.update(engine.list_pids())
+            seen.update(engine.pool.list_pids())
     assert len(seen) == 3
 
 

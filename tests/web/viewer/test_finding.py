@@ -243,7 +243,7 @@ def test_searches_of_costly_documents_from_many_addresses_leave_two_to_others(
 ) -> None:
     costly = world.mal.upload(simple_pdf(texts=TEXTS), "Slow.pdf")
     owner = f"account {world.rt.db.fetch_one('SELECT owner_id FROM files WHERE uuid = ?', (costly['uuid'],))[0]}"
-    monkeypatch.setattr(world.rt.engine, "is_costly", lambda tenant: tenant.owner == owner)
+    monkeypatch.setattr(world.rt.engine.pool, "is_costly", lambda tenant: tenant.owner == owner)
     gate, running, load = threading.Event(), list[int](), finding._load_block
 
     def load_slowly(rt: Any, link: Any, *facts: Any) -> finding.PageBlock:

@@ -7,10 +7,11 @@ import typer
 
 from docshare.cli.framework.admin_channel import Data, resolve_data_dir, run_admin_command, run_change
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import FILE_HELP, resolve_reported_file
+from docshare.cli.framework.arguments import FILE_HELP
 from docshare.cli.framework.context import current_context
 from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.operator_files import resolve_reported_file
 from docshare.cli.terminal.output import Column, Spec
 
 app = App()

@@ -8,10 +8,10 @@ import typer
 
 from docshare.cli.framework.admin_channel import Data, resolve_data_dir, run_admin_command, run_change
 from docshare.cli.framework.app import App
-from docshare.cli.framework.arguments import OPERATOR_HELP, resolve_operator_file
 from docshare.cli.framework.context import current_context
 from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.operator_files import OPERATOR_HELP, resolve_operator_file
 from docshare.cli.terminal.output import Column, Spec
 from docshare.cli.terminal.text import clean
 

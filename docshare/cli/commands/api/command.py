@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.clients import is_secret_name, make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.dry_run import DryRunSend
-from docshare.cli.framework.errors import is_json_wanted
+from docshare.cli.framework.dry_run import DryRunSend, print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.failures import is_json_wanted
 from docshare.cli.framework.inputs import require_absent
 from docshare.cli.terminal.output import Spec, format_json
 from docshare.cli.terminal.text import clean
@@ -105,7 +104,7 @@ def api(
     if paginate:
         _require_feed(request)
     if dry_run:
-        return bulk.print_requests(ctx, [request.preview()])
+        return print_requests(ctx, [request.preview()])
     if output is not None:
         require_absent(output, force=force)
     client = make_anonymous_client(ctx, request.base) if no_auth else ctx.client()

@@ -13,7 +13,7 @@ from docshare.cli.commands.settings.values import parse_json
 from docshare.cli.framework.clients import is_secret_name
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context
-from docshare.cli.framework.dry_run import HIDDEN, format_json
+from docshare.cli.framework.dry_run import HIDDEN, format_body
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes
 from docshare.client.address import parse_address, parse_origin
@@ -93,10 +93,10 @@ class ApiRequest:
 
     def _preview_body(self) -> str:
         if self.values is not None:
-            return format_json(_mask_secrets(self.values))
+            return format_body(_mask_secrets(self.values))
         if self.raw is not None:
             try:
-                return format_json(_mask_secrets(parse_json(self.raw.decode(), "--input")))
+                return format_body(_mask_secrets(parse_json(self.raw.decode(), "--input")))
             except (Stop, UnicodeDecodeError):
                 return f"({len(self.raw)} bytes)"
         fields = {key: HIDDEN if is_secret_name(key) else value for key, value in (self.form or {}).items()}

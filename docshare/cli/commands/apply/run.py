@@ -12,7 +12,7 @@ from docshare.cli.commands.apply.output import ACTION_SPEC
 from docshare.cli.commands.apply.parse import read_desired_state
 from docshare.cli.commands.apply.plan import Reconciler
 from docshare.cli.commands.apply.state import ApplyState
-from docshare.cli.framework import errors, prompts
+from docshare.cli.framework import failures, prompts
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.framework.sources import parse_plan
@@ -130,9 +130,9 @@ def _run_actions(
 
 
 def _report_failure(ctx: Context, action: Action, error: Exception) -> Mapping[str, Any]:
-    failure = errors.describe(ctx, error)
+    failure = failures.describe(ctx, error)
     step = f"{action.verb} {action.kind} {action.name}"
     ctx.err(f"error: {step}: {failure.detail}", "error")
     if failure.hint:
         ctx.err(f"hint: {failure.hint}", "dim")
-    return {**action.row(done=False), "error": errors.build_error_object(ctx, failure)}
+    return {**action.row(done=False), "error": failures.build_error_object(ctx, failure)}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.settings.changes import SettingChanges
 from docshare.cli.commands.settings.write import SettingsWriter, WriteOptions
-from docshare.cli.framework import errors
+from docshare.cli.framework import failures
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import ClientError
@@ -25,8 +25,9 @@ def apply_asset(
     try:
         SettingsWriter(ctx, client, changes, WriteOptions()).write(name)
     except (Problem, ClientError, Stop) as error:
+        failure = failures.describe(ctx, error)
         line = f"docshare settings set {name} {' '.join(f'{key}={value}' for key, value in settings.items())}"
-        ctx.err(f"error: the {asset['kind']} is stored but not applied: {errors.describe(ctx, error).detail}", "error")
+        ctx.err(f"error: the {asset['kind']} is stored but not applied: {failure.detail}", "error")
         ctx.err(f"hint: {line}")
         return asset, ExitCode.PARTIAL
     return {**asset, "applied": True}, ExitCode.OK

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
@@ -117,7 +117,7 @@ def _preview_requests(ctx: Context, name: str, path: Path, kind: str, *, apply: 
     if apply:
         settings = _build_settings(kind, "{assetId}")
         requests.append(("PUT", f"{base}/settings", " ".join(f"{key}={value}" for key, value in settings.items())))
-    return bulk.print_requests(ctx, requests)
+    return print_requests(ctx, requests)
 
 
 def _build_settings(kind: str, asset: str) -> dict[str, str]:

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 import typer
 
-from docshare.cli.framework import bulk, prompts
+from docshare.cli.framework import prompts
 from docshare.cli.framework.app import App, Stub
 from docshare.cli.framework.clients import build_client, make_anonymous_client
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.dry_run import HIDDEN, DryRun, format_json
+from docshare.cli.framework.dry_run import HIDDEN, DryRun, format_body, print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.options import split_words
 from docshare.cli.local import cache, credentials
@@ -144,7 +144,7 @@ _Change = tuple[str, str, Mapping[str, Any]]
 
 def _preview_changes(ctx: Context, *changes: _Change) -> ExitCode:
     """Print the requests and changes of ``--dry-run``."""
-    return bulk.print_requests(ctx, [(verb, place, format_json(values)) for verb, place, values in changes])
+    return print_requests(ctx, [(verb, place, format_body(values)) for verb, place, values in changes])
 
 
 def _describe_exchange(grant_type: str, client: Mapping[str, str]) -> _Change:

@@ -9,9 +9,8 @@ from docshare.cli.commands.auth.group import parse_scopes
 from docshare.cli.commands.settings.values import parse_time
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FileResolver
-from docshare.cli.framework.bulk import print_requests
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.dry_run import DryRun, format_json
+from docshare.cli.framework.dry_run import DryRun, format_body, print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.prompts import confirm
 from docshare.cli.terminal.output import Column, Spec
@@ -90,7 +89,7 @@ def create(
         uuid = None if file is None else FileResolver(ctx, client).resolve(file)
         if dry_run:
             body = drop_none({"name": name, "scopes": scopes.split(), "file": uuid, "expiresAt": end})
-            return print_requests(ctx, [("POST", "/api/v1/keys", format_json(body))])
+            return print_requests(ctx, [("POST", "/api/v1/keys", format_body(body))])
         ctx.emit(client.keys.create(name, scopes.split(), file=uuid, expires_at=end), _NEW_KEY)
     return ExitCode.OK
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from docshare.cli.terminal.text import clean, clip, format_duration
+from docshare.cli.terminal.text import clean, clip
 from docshare.contract.amounts import format_plural
+from docshare.contract.wire import format_duration
 
 _MAX_TEXT_CELLS = 160  # cells for text written by a reader
 

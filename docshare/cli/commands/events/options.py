@@ -7,8 +7,8 @@ import typer
 
 from docshare.cli.commands.events import cursor_files
 from docshare.cli.framework.arguments import FILE_HELP
-from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.option_groups import OptionGroup
+from docshare.cli.framework.options import duration_option
 
 
 class TailOptions(OptionGroup):

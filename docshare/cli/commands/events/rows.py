@@ -9,9 +9,10 @@ from docshare.cli.commands.events.descriptions import describe_event
 from docshare.cli.commands.events.selection import StreamSelection, moment_of
 from docshare.cli.terminal.cells import get_nested
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import clean, format_duration
+from docshare.cli.terminal.text import clean
 from docshare.contract.amounts import format_plural
 from docshare.contract.streams import ACTIVITY, STREAMS
+from docshare.contract.wire import format_duration
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context

@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docshare.cli.commands.explain.story import BeaconExplanation, describe_session, explain_beacons
+from docshare.cli.commands.explain.story import (
+    BeaconExplanation,
+    describe_session,
+    explain_beacons,
+    format_exact_duration,
+)
 from docshare.cli.commands.readership.sessions import explain_forbidden
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
@@ -14,7 +19,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import cache
 from docshare.cli.terminal import table
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import clean, format_exact_duration
+from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
 from docshare.client.recipients import read_number, read_objects
 from docshare.contract.fields import is_uuid

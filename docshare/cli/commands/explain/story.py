@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from docshare.cli.terminal.cells import format_cell
-from docshare.cli.terminal.text import format_exact_duration, format_local_time
+from docshare.cli.terminal.text import format_local_time
 from docshare.client.recipients import read_number, read_objects
 from docshare.contract.amounts import format_plural
-from docshare.contract.wire import parse_instant
+from docshare.contract.wire import format_duration, parse_instant
 
 Row = Mapping[str, Any]
 
@@ -133,3 +133,11 @@ def read_instant(row: Row, key: str) -> int | None:
 
 def _sum_ms(row: Row, key: str) -> float:
     return sum(read_number(page, "ms") for page in read_objects(row, key))
+
+
+def format_exact_duration(millis: int) -> str:
+    """Return for example ``1m 42.3s``: tenths of a second below an hour, so that parts add up to their sum."""
+    minutes, tenths = divmod(round(millis / 100), 600)
+    if minutes >= 60:
+        return format_duration(millis)
+    return f"{minutes}m {tenths / 10:04.1f}s" if minutes else f"{tenths / 10:.1f}s"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.framework import bulk, prompts
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode
 from docshare.cli.terminal.output import Spec
 from docshare.contract.plans import PLAN_LIMITS, Plan
@@ -29,7 +30,7 @@ def delete_files(ctx: Context, files: Sequence[str], given: Consent, spec: Spec,
     client = ctx.client()
     ids = FileResolver(ctx, client).resolve_all(files)
     if dry_run:
-        return bulk.print_requests(
+        return print_requests(
             ctx, [("DELETE", f"/api/v1/files/{file}{'?purge=1' if given.purge else ''}", "") for file in ids]
         )
     _confirm_deletion(ctx, client, ids, files[0] if files[0] != "-" else ids[0], given)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.upload import new_version
 from docshare.cli.commands.upload.rows import describe_omitted_pictures
-from docshare.cli.framework import bulk, prompts
+from docshare.cli.framework import prompts
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.sources import check_plan_limits
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def replace_document(
         if dry_run:
             query = "?clearAnchors=false" if keep_anchors else ""
             words = f"file={item.name} ({item.size} bytes)"
-            bulk.print_requests(ctx, [("POST", f"/api/v1/files/{uuid}/content{query}", words)])
+            print_requests(ctx, [("POST", f"/api/v1/files/{uuid}/content{query}", words)])
             return None
         if check:
             (item,) = check_plan_limits(client, [item])

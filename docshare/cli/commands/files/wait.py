@@ -8,8 +8,8 @@ from docshare.cli.commands.files.rows import FILE_LIST_SPEC, FILE_SPEC, STATES
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.context import current_context
-from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.options import duration_option
 
 app = App()
 

@@ -12,6 +12,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.main import app as root
 from docshare.cli.terminal.output import Spec, is_json_requested
 from docshare.cli.terminal.pager import print_paged
+from docshare.cli.terminal.text import render_terms
 
 app = App()
 
@@ -67,7 +68,7 @@ def _list_topics(ctx: Context) -> None:
         ctx.emit([{"topic": topic, "summary": summary} for topic, summary in summaries.items()], Spec())
         return
     ctx.print("Topics:")
-    for line in topics.render_rows(summaries.items()):
+    for line in render_terms(summaries.items()):
         ctx.print(line)
     ctx.print("\nCommands: docshare --help, or docshare help COMMAND")
 

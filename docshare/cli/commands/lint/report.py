@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from docshare.cli.framework import errors
+from docshare.cli.framework import failures
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
@@ -119,10 +119,10 @@ class LintReport:
 
     def fail(self, path: str, error: Exception) -> None:
         """Report a file that could not be checked; with ``--json`` its row has the error."""
-        failure = errors.describe(self._ctx, error)
+        failure = failures.describe(self._ctx, error)
         self._ctx.err(f"error: {failure.detail}", "error")
         if self._printer.format in ("json", "jsonl"):
-            self._rows.append({"path": path, "error": errors.build_error_object(self._ctx, failure)})
+            self._rows.append({"path": path, "error": failures.build_error_object(self._ctx, failure)})
 
     def note(self, text: str) -> None:
         """Print a note for people."""

@@ -9,12 +9,11 @@ import typer
 
 from docshare.cli.commands.upload.new_version import make_progress_callback, read_item
 from docshare.cli.commands.upload.rows import describe_omitted_pictures
-from docshare.cli.framework.bulk import print_requests
 from docshare.cli.framework.clients import make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.dry_run import DryRunSend
+from docshare.cli.framework.dry_run import DryRunSend, print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.file_tokens import TOKENS, move_tokens, render_tokens
+from docshare.cli.framework.tokens import TOKENS, move_tokens, render_tokens
 from docshare.cli.local import cache
 from docshare.cli.local.secret_file import create_secret_file
 from docshare.cli.terminal import progress

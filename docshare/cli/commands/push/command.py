@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
 from docshare.cli.terminal.output import Spec
@@ -104,7 +104,7 @@ def push(
             ctx, client, item, compute_digest(item), slug=parse_slug(slug), ledger=ledger, keep_anchors=keep_anchors
         )
         if dry_run:
-            return bulk.print_requests(ctx, pusher.list_requests())
+            return print_requests(ctx, pusher.list_requests())
         row = pusher.run()
     cache.remember_last_upload(ctx, row)
     printer.emit(row)

@@ -9,7 +9,7 @@ from docshare.cli.commands.upload.manifest import Entry, UploadManifest
 from docshare.cli.commands.upload.new_version import make_progress_callback
 from docshare.cli.framework.arguments import base_of
 from docshare.cli.framework.context import Context
-from docshare.cli.framework.dry_run import format_json
+from docshare.cli.framework.dry_run import format_body
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.sources import Item, check_plan_limits, fetch_plan
 from docshare.cli.terminal import progress
@@ -125,7 +125,7 @@ class Pusher:
         if known is not None and is_current(known, self._digest, self._find_entry()):
             requests.clear()
         if self._slug is not None and (known is None or known.get("slug") != self._slug):
-            requests.append(("PUT", f"{path}/settings", format_json({"slug": self._slug})))
+            requests.append(("PUT", f"{path}/settings", format_body({"slug": self._slug})))
         return requests
 
     def run(self) -> Row:

@@ -1,10 +1,13 @@
 """The page thumbnails of ``docshare readership report``, rendered on this machine from the stored PDF."""
 
+import base64
+import io
 import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.readership.thumbnails import render_thumbnails
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.text import clean
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 MAX_DOCUMENT_BYTES = 100 * MB  # larger documents are not downloaded for thumbnails
+_WIDTH, _HEIGHT = 280, 560  # maximum pixels
+_QUALITY = 62
 
 
 def render_pictures(ctx: "Context", client: "Client", name: str, material: ReportInput) -> dict[int, Thumbnail]:
@@ -32,7 +37,7 @@ def render_pictures(ctx: "Context", client: "Client", name: str, material: Repor
             ctx.note(f"no page thumbnails: {refusal.detail}")
             return {}
         with progress.show_progress(ctx, "rendering pages", len(wanted), counted=True) as bar:
-            found = render_thumbnails(path, wanted, bar.update)
+            found = _render_thumbnails(path, wanted, bar.update)
     if not found:
         ctx.note("no page thumbnails: the document could not be rendered")
     return found
@@ -59,3 +64,35 @@ def _download(ctx: "Context", client: "Client", name: str, path: Path) -> None:
             if got > MAX_DOCUMENT_BYTES:
                 raise Stop(ExitCode.UNREACHABLE, "the document is larger than the server reported")
             bar.update(got)
+
+
+def _render_thumbnails(path: Path, pages: Sequence[int], done: Callable[[int], None]) -> dict[int, Thumbnail]:
+    """Render ``pages`` of the PDF at ``path`` as ``data:`` URLs of JPEGs, by page number.
+
+    ``done`` is called with the number of finished pages. Pages that cannot be rendered are missing from the result; if
+    the document cannot be opened, it is empty.
+    """
+    import pypdfium2
+
+    found: dict[int, Thumbnail] = {}
+    try:
+        document = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError:
+        return found
+    try:
+        for count, number in enumerate(pages, 1):
+            if number <= len(document):
+                with suppress(pypdfium2.PdfiumError, ValueError, MemoryError):
+                    found[number] = _render_page(document[number - 1])
+            done(count)
+    finally:
+        document.close()
+    return found
+
+
+def _render_page(page: Any) -> Thumbnail:
+    wide, tall = page.get_size()
+    image = page.render(scale=min(_WIDTH / max(wide, 1), _HEIGHT / max(tall, 1))).to_pil().convert("RGB")
+    target = io.BytesIO()
+    image.save(target, "JPEG", quality=_QUALITY, optimize=True)
+    return Thumbnail(f"data:image/jpeg;base64,{base64.b64encode(target.getvalue()).decode()}", *image.size)

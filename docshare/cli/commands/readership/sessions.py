@@ -8,10 +8,11 @@ import typer
 
 from docshare.cli.framework.arguments import FILE_HELP
 from docshare.cli.terminal.output import Column, Spec
-from docshare.cli.terminal.text import clean, format_duration
+from docshare.cli.terminal.text import clean
 from docshare.client.errors import Refused
 from docshare.client.recipients import read_number
 from docshare.contract.amounts import round_half_up
+from docshare.contract.wire import format_duration
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context

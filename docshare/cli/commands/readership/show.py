@@ -18,7 +18,7 @@ from docshare.cli.commands.readership.sessions import FileArgument, explain_forb
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.durations import duration_option
+from docshare.cli.framework.options import duration_option
 from docshare.cli.framework.polling import MIN_INTERVAL, PollSchedule, poll
 from docshare.cli.terminal.output import Emitter, Spec
 from docshare.cli.terminal.pager import print_paged

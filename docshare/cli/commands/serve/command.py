@@ -1,7 +1,6 @@
 """``docshare serve``: run the bundled server, and optionally share files or run a command against it."""
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -131,8 +130,4 @@ def serve(
         ready_file=ready_file,
         print_env=print_env,
     )
-    if plan.files:
-        from docshare.cli.commands.serve.readers import follow_readers
-
-        plan = replace(plan, follow=follow_readers)
     raise typer.Exit(run.run_serve(ctx, plan))

@@ -9,7 +9,7 @@ import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from docshare.cli.commands.serve import address as listen
 from docshare.cli.commands.serve import share
@@ -76,7 +76,7 @@ def _run_server(ctx: Context, plan: ServeOptions, server: "ServingInstance", sto
 
     rt = server.instance.rt
     with translate_data_errors(rt.config.data_dir):
-        first = accounts.initialize_instance(rt, _parse_plan(plan.tier))
+        first = accounts.initialize_instance(rt, AccountPlan.from_tier(plan.tier))
     _set_up_owner(ctx, plan, server, first)
     listen.warn_if_exposed(ctx, plan.host, rt.config.base_url)
     if rt.mailer.is_configured and is_placeholder(first.account.email):
@@ -153,8 +153,8 @@ def _run_task(ctx: Context, plan: ServeOptions, base_url: str, stop: threading.E
         ctx.open_browser(links[0] if links else base_url)
     if plan.command:
         return _run_command(ctx, plan.command, stop)
-    if links and plan.follow is not None:
-        plan.follow(ctx)
+    if links:
+        share.follow_readers(ctx)
     stop.wait()
     return ExitCode.OK
 
@@ -188,10 +188,6 @@ def _log_event(ctx: Context, event: str, **facts: object) -> None:
 
     if ctx.log is not None:
         LOGGER.info(event, extra=facts)
-
-
-def _parse_plan(word: str) -> Any:
-    return AccountPlan.from_tier(word)
 
 
 def _set_up_owner(ctx: Context, plan: ServeOptions, server: "ServingInstance", first: "FirstRunResult") -> None:

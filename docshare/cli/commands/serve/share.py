@@ -1,5 +1,6 @@
-"""Share the files of ``docshare serve``, set up the local profile, and print the next steps on a terminal."""
+"""Share the files of ``docshare serve``, print who reads them, set up the local profile, and print the next steps."""
 
+import hashlib
 import shlex
 import shutil
 import sys
@@ -7,29 +8,32 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.framework.arguments import sha256_of
+from docshare.cli.commands.events.options import TailOptions
+from docshare.cli.commands.events.selection import choose_streams
+from docshare.cli.commands.events.tail import follow
+from docshare.cli.framework.context import Context, activate
 from docshare.cli.local import cache
 from docshare.cli.local.config import save_profile
 from docshare.cli.local.credentials import Credential, load, save
 from docshare.client.address import parse_origin
 from docshare.contract.problems import Problem
+from docshare.contract.streams import DEFAULT_STREAM
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.context import Context
     from docshare.server.instance import Instance
     from docshare.server.services.accounts.accounts import FirstRunResult
 
 LOCAL_PROFILE = "local"  # the profile that ``serve`` creates
 
 
-def share(ctx: "Context", paths: Sequence[Path]) -> list[str]:
+def share(ctx: Context, paths: Sequence[Path]) -> list[str]:
     """Upload ``paths`` and print their links. A document with the same name and bytes keeps its link. The last file
     becomes ``@last``."""
     links = []
     with ctx.client() as client:
         known = {(row.get("sha256"), row["originalName"]): row for row in client.files.list()}
         for path in paths:
-            file: Mapping[str, Any] | None = known.get((sha256_of(path), path.name))
+            file: Mapping[str, Any] | None = known.get((_compute_digest(path), path.name))
             if file is None:
                 with path.open("rb", buffering=0) as source:
                     file = client.files.upload(source, path.name)
@@ -40,7 +44,19 @@ def share(ctx: "Context", paths: Sequence[Path]) -> list[str]:
     return links
 
 
-def print_next_steps(ctx: "Context", *, shared: bool, at_home: bool, kept: bool) -> None:
+def follow_readers(ctx: Context) -> None:
+    """Print the readers of the shared files live until stopped."""
+    with activate(ctx):
+        follow(choose_streams([DEFAULT_STREAM]), TailOptions(backlog=0))
+
+
+def _compute_digest(path: Path) -> str:
+    """Return the SHA-256 of a file in hex, read in blocks."""
+    with path.open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def print_next_steps(ctx: Context, *, shared: bool, at_home: bool, kept: bool) -> None:
     """Print the next steps on a terminal. ``shared`` means that a link was printed, ``at_home`` that commands in
     another terminal find this server without options, ``kept`` that its data is permanent."""
     if ctx.options.quiet or not (ctx.stderr_tty and ctx.stdout_tty):
@@ -53,7 +69,7 @@ def print_next_steps(ctx: "Context", *, shared: bool, at_home: bool, kept: bool)
         ctx.note("Open the link. Readers appear here within 20 seconds after they close it:")
 
 
-def print_profile_hint(ctx: "Context", profile: str, url: str, email: str) -> None:
+def print_profile_hint(ctx: Context, profile: str, url: str, email: str) -> None:
     """Print how to create ``profile`` for the server of the owner ``email``, if no profile has its URL."""
     if not ctx.stderr_tty or any(each.get("url") == url for each in ctx.config.profiles.values()):
         return
@@ -77,7 +93,7 @@ def _describe_stop(kept: bool) -> tuple[str, str]:
     return "Stop", "Ctrl-C; links, readers and settings are kept" if kept else "Ctrl-C; all data is deleted"
 
 
-def _store_last_upload(ctx: "Context", file: Mapping[str, Any]) -> None:
+def _store_last_upload(ctx: Context, file: Mapping[str, Any]) -> None:
     """Make ``file`` the ``@last`` of the current profile, unless the profile is for another server."""
     ours = {key: value for key, value in ctx.env.items() if key not in ("DOCSHARE_URL", "DOCSHARE_TOKEN")}
     home = ctx.derive(env=ours, sleep=ctx.sleep)
@@ -85,7 +101,7 @@ def _store_last_upload(ctx: "Context", file: Mapping[str, Any]) -> None:
         cache.remember_last_upload(home, file)
 
 
-def set_up_profile(ctx: "Context", instance: "Instance", first: "FirstRunResult") -> None:
+def set_up_profile(ctx: Context, instance: "Instance", first: "FirstRunResult") -> None:
     """Save the profile "local" for the server on the default data directory, unless another server uses it."""
     from docshare.server.services.accounts import callers
 

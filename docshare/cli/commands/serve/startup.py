@@ -1,6 +1,6 @@
 """Start the server of ``docshare serve`` from its validated options."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ _PLACEHOLDER_URL = "http://127.0.0.1"  # until the port is known
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """The validated options of ``serve``. ``follow`` prints the readers of the ``files`` until it is stopped."""
+    """The validated options of ``serve``."""
 
     files: tuple[Path, ...]
     host: str
@@ -35,7 +35,6 @@ class ServeOptions:
     log: str
     ready_file: Path | None
     print_env: bool
-    follow: Callable[[Context], None] | None = None
 
 
 def load_serve_config(ctx: Context, plan: ServeOptions, base_url: str = _PLACEHOLDER_URL) -> "Config":

@@ -20,6 +20,7 @@ from docshare.cli.commands.settings.stored import (
 from docshare.cli.framework import bulk
 from docshare.cli.framework.arguments import FileResolver, base_of
 from docshare.cli.framework.context import Context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.errors import ClientError, Refused
 from docshare.contract.limits import MANAGE_EXPIRY_MS
@@ -156,7 +157,7 @@ def write_settings(
     writer = SettingsWriter(context, client, changes, options)
     files = FileResolver(context, client).resolve_all(words)
     if dry_run:
-        return bulk.print_requests(context, map(writer.describe_request, files))
+        return print_requests(context, map(writer.describe_request, files))
     ending = bulk.run_each(context, SettingsPrinter(context, WRITE_SPEC), files, "id", writer.write)
     if ending == ExitCode.OK and strict and writer.mismatches:
         return ExitCode.CHECK_FAILED

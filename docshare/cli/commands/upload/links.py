@@ -11,7 +11,7 @@ from docshare.cli.commands.variants.make import VariantCreator
 from docshare.cli.commands.variants.plan import LinkOptions, check_page_ranges, resolve_links
 from docshare.cli.commands.variants.recipients import describe_source, read_sheet
 from docshare.cli.commands.variants.rows import build_links_spec
-from docshare.cli.framework import errors
+from docshare.cli.framework import failures
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.framework.sources import fetch_plan
@@ -86,7 +86,7 @@ class UploadLinks:
             self._rows = self._rows or []
             self._report_failure(str(row["uuid"]), error, self._rows)
             return done
-        failure = errors.describe(self._ctx, error)
+        failure = failures.describe(self._ctx, error)
         detail = f"its recipient links could not be created, so it was deleted: {failure.detail}"
         return replace(done, row=None, failure=Stop(exit_code(error), detail, hint=failure.hint, code=failure.code))
 
@@ -134,7 +134,7 @@ class UploadLinks:
         return VariantCreator(self._ctx, client, name, links, known=existing, printer=own)
 
     def _report_failure(self, name: str, error: Exception, rows: Sequence[Mapping[str, Any]]) -> None:
-        failure = errors.describe(self._ctx, error)
+        failure = failures.describe(self._ctx, error)
         total = len(self._sheet.recipients)
         missing = total - sum("error" not in row for row in rows)
         links = f"{missing} of {total} recipient links"

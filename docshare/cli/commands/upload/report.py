@@ -6,7 +6,7 @@ from typing import Any
 from docshare.cli.commands.upload.rows import describe_omitted_pictures, is_plain_requested
 from docshare.cli.commands.upload.send import Failure, Row, UploadResult
 from docshare.cli.commands.upload.settings import DEFAULT_FACTS, NewSettings, SettingsWriteError
-from docshare.cli.framework import errors
+from docshare.cli.framework import failures
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, exit_code
 from docshare.cli.framework.sources import Item
@@ -99,11 +99,11 @@ class UploadReport:
 
     def _report_failure(self, done: UploadResult) -> dict[str, Any]:
         assert done.failure is not None
-        failure = errors.describe(self._ctx, done.failure)
+        failure = failures.describe(self._ctx, done.failure)
         path = self._items[done.index].path
         label = failure.detail if failure.detail.startswith(path) else f"{path}: {failure.detail}"
         self._ctx.err(f"error: {label}" + (f" ({failure.hint})" if failure.hint else ""), "error")
-        return errors.build_error_object(self._ctx, failure)
+        return failures.build_error_object(self._ctx, failure)
 
     def _print_due(self) -> None:
         while self._printed_count in self._results:

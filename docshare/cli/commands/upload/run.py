@@ -14,8 +14,8 @@ from docshare.cli.commands.upload.report import UploadReport
 from docshare.cli.commands.upload.rows import PRINT_FIELDS, build_upload_spec
 from docshare.cli.commands.upload.send import Row, SkipRules, Uploader, UploadResult
 from docshare.cli.commands.upload.settings import NewSettings, build_new_settings
-from docshare.cli.framework import bulk
 from docshare.cli.framework.context import Context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
 from docshare.cli.framework.sources import (
@@ -165,7 +165,7 @@ def _preview_requests(
         known = skips.find_outdated(item)
         path = "/api/v1/files" if known is None else f"/api/v1/files/{known['uuid']}/content"
         requests += [("POST", path, f"file={item.name} ({item.size} bytes)"), *(second if known is None else [])]
-    bulk.print_requests(ctx, requests)
+    print_requests(ctx, requests)
     return ExitCode.PARTIAL if refusals else ExitCode.OK
 
 

@@ -1,6 +1,6 @@
 """``docshare variants``: links for single recipients. Read ``group`` first.
 
-``change`` and ``confirmation`` do the work of its commands. ``create`` calls ``single`` for one link, and ``batch`` for
+``change`` does the work of its commands. ``create`` calls ``single`` for one link, and ``batch`` for
 several: ``recipients`` reads the rows, ``plan`` decides what to do for each, ``make`` does it and ``result_file``
 records it. Of the other commands, it imports only ``settings``.
 """

@@ -12,10 +12,9 @@ from docshare.cli.commands.variants.recipients import RecipientSheet
 from docshare.cli.commands.variants.result_file import Result, ResultFile
 from docshare.cli.commands.variants.rows import build_links_spec
 from docshare.cli.commands.variants.single import build_body
-from docshare.cli.framework import bulk
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context
-from docshare.cli.framework.dry_run import format_json
+from docshare.cli.framework.dry_run import format_body, print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.storage import make_directory
 
@@ -47,7 +46,7 @@ def preview_requests(ctx: Context, file: str, sheet: RecipientSheet, order: Vari
     bodies = [build_body(each.label, each.overrides) for each in sheet.recipients if each.label not in done]
     with ctx.client() as client:
         path = f"/api/v1/files/{FileResolver(ctx, client).resolve(file)}/variants"
-        return bulk.print_requests(ctx, [("POST", path, format_json(body)) for body in bodies])
+        return print_requests(ctx, [("POST", path, format_body(body)) for body in bodies])
 
 
 def create_all(ctx: Context, client: "Client", name: str, sheet: RecipientSheet, order: VariantOptions) -> ExitCode:

@@ -204,9 +204,7 @@ def update(
     elif not (download is None and pages is None and reader_choice is None):
         raise Stop(ExitCode.USAGE, "--overrides cannot be used together with --download, --pages or --reader-choice")
     else:
-        from docshare.cli.commands.variants.override_json import parse_overrides
-
-        given = parse_overrides(overrides)
+        given = change.parse_overrides(overrides)
     if clear_overrides and (given is not None or replace_overrides):
         raise Stop(ExitCode.USAGE, "--clear-overrides cannot be used together with overrides or --replace-overrides")
     if not changes and given is None and not (clear_overrides or replace_overrides):
@@ -239,13 +237,13 @@ def revoke(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryR
       docshare variants revoke label:Ann --file slug:offer
       docshare variants list @last --format ids | docshare variants revoke - --file @last --yes
     """
-    from docshare.cli.commands.variants import change, confirmation
+    from docshare.cli.commands.variants import change
 
     ctx = current_context()
     client = ctx.client()
     found = VariantResolver(ctx, client, file).resolve_all(variants)
     if not dry_run:
-        confirmation.confirm(ctx, "Revoke", found)
+        change.confirm(ctx, "Revoke", found)
     return change.update_all(ctx, client, found, {"revoked": True}, _REVOKE, dry_run=dry_run)
 
 
@@ -291,14 +289,14 @@ def delete(variants: _VariantsArgument, file: _FileOption = None, dry_run: _DryR
 
       docshare variants delete label:Ann --file slug:offer
     """
-    from docshare.cli.commands.variants import change, confirmation
+    from docshare.cli.commands.variants import change
 
     ctx = current_context()
     client = ctx.client()
     found = VariantResolver(ctx, client, file).resolve_all(variants)
     if dry_run:
         return change.preview_requests(ctx, found, "DELETE")
-    confirmation.confirm(ctx, "Delete", found, " The link stops working; its sessions stay, unattributed.")
+    change.confirm(ctx, "Delete", found, " The link stops working; its sessions stay, unattributed.")
 
     def work(each: FileVariant) -> Row:
         client.variants.delete(each.file, each.uuid)
@@ -330,14 +328,14 @@ def redact(
       docshare variants redact label:Ann --file slug:offer
       docshare variants redact aB3dE5fG7hJ9 --file slug:offer --confirm "Ann Lee"
     """
-    from docshare.cli.commands.variants import change, confirmation
+    from docshare.cli.commands.variants import change
 
     ctx = current_context()
     client = ctx.client()
     found = VariantResolver(ctx, client, file).resolve_all(variants)
     if dry_run:
         return change.preview_requests(ctx, found, "DELETE", query="?redact=1")
-    confirmation.confirm_redaction(ctx, found, typed, count)
+    change.confirm_redaction(ctx, found, typed, count)
 
     def work(each: FileVariant) -> Row:
         client.variants.redact(each.file, each.uuid)

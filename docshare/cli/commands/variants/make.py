@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.commands.variants.plan import CREATED, DUPLICATE, FAILED, PENDING, RECOVERED, SENDING, RecipientLink
 from docshare.cli.commands.variants.qr_images import save_qr_image
 from docshare.cli.commands.variants.result_file import ResultFile
-from docshare.cli.framework import errors
+from docshare.cli.framework import failures
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop, exit_code
 from docshare.cli.local import cache
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Emitter
-from docshare.cli.terminal.text import format_duration
 from docshare.client.errors import ClientError
 from docshare.contract.problems import Problem
+from docshare.contract.wire import format_duration
 
 if TYPE_CHECKING:
     from docshare.client import Client
@@ -114,8 +114,8 @@ class VariantCreator:
                 self._save()
                 raise
             link.status = FAILED
-            failure = errors.describe(self._ctx, error)
-            link.error_json = errors.build_error_object(self._ctx, failure)
+            failure = failures.describe(self._ctx, error)
+            link.error_json = failures.build_error_object(self._ctx, failure)
             bar.close()
             self._ctx.err(f"error: {recipient.display_name}: {failure.detail}", "error")
             return

@@ -11,11 +11,11 @@ import typer
 from docshare.cli.commands.webhooks.rows import describe_kinds, describe_scope
 from docshare.cli.commands.webhooks.test import describe_result
 from docshare.cli.commands.webhooks.urls import check_format, check_url
-from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.arguments import FILE_HELP, FileResolver
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.options import split_words
 from docshare.cli.local.secret_file import SecretFile, create_secret_file
@@ -134,7 +134,7 @@ def parse_kinds(given: Sequence[str] | None, *, everything: bool) -> list[str]:
 
 
 def _preview_request(ctx: Context, body: Row) -> ExitCode:
-    return bulk.print_requests(ctx, [("POST", "/api/v1/webhooks", json.dumps(body, ensure_ascii=False))])
+    return print_requests(ctx, [("POST", "/api/v1/webhooks", json.dumps(body, ensure_ascii=False))])
 
 
 def _create_webhook(ctx: Context, client: "Client", body: Row, kept: SecretFile | None) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WEBHOOKS_HELP, We
 from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import current_context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode
 from docshare.client.errors import Refused
 
@@ -115,5 +116,5 @@ def enable(webhooks: _WebhooksArgument, dry_run: _DryRunOption = False) -> ExitC
     with ctx.client() as client:
         uuids = [str(row["uuid"]) for row in WebhookResolver(ctx, client).resolve_all(webhooks)]
         if dry_run:
-            return bulk.print_requests(ctx, [("POST", f"/api/v1/webhooks/{uuid}/enable", "") for uuid in uuids])
+            return print_requests(ctx, [("POST", f"/api/v1/webhooks/{uuid}/enable", "") for uuid in uuids])
         return bulk.run_each(ctx, printer, uuids, "webhook", client.webhooks.enable)

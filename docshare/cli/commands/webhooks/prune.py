@@ -12,6 +12,7 @@ from docshare.cli.commands.webhooks.rows import DELETE_SPEC, DISABLED
 from docshare.cli.framework import bulk, prompts
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.text import clean
 
@@ -77,7 +78,7 @@ def delete_each(context: Context, client: "Client", rows: Sequence[Row], *, dry_
     """Delete webhooks after confirmation, or print the requests with ``dry_run``. Return 12 if some fail."""
     urls = {str(row["uuid"]): row.get("url") for row in rows}
     if dry_run:
-        return bulk.print_requests(context, [("DELETE", f"/api/v1/webhooks/{uuid}", "") for uuid in urls])
+        return print_requests(context, [("DELETE", f"/api/v1/webhooks/{uuid}", "") for uuid in urls])
     what = f"the webhook to {clean(str(rows[0].get('url')))}" if len(urls) == 1 else f"{len(urls)} webhooks"
     prompts.confirm(context, f"Delete {what}?" if context.may_prompt else f"Delete {what}")
 

@@ -10,6 +10,7 @@ from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
 from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.times import Since, parse_since
 from docshare.cli.terminal.output import Spec
@@ -78,7 +79,7 @@ def redeliver(
         numbers = _list_abandoned(client, uuid, start) if failed else read_delivery_ids(ctx, ids or [])
         if dry_run:
             path = f"/api/v1/webhooks/{uuid}/deliveries"
-            return bulk.print_requests(ctx, [("POST", f"{path}/{number}/redeliver", "") for number in numbers])
+            return print_requests(ctx, [("POST", f"{path}/{number}/redeliver", "") for number in numbers])
         if not numbers:
             printer.emit([])
             return ExitCode.OK

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from docshare.cli.commands.webhooks.listen.forward import Forwarder, ForwardResult, check_forward_url
 from docshare.cli.commands.webhooks.recorded import Event, parse_events
 from docshare.cli.commands.webhooks.signatures import read_secret, validate_header_name
-from docshare.cli.framework.bulk import print_requests
 from docshare.cli.framework.context import Context, current_context
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_bytes
 from docshare.cli.terminal.output import Emitter
-from docshare.cli.terminal.text import format_duration
 from docshare.contract.signing import sign
 from docshare.contract.webhooks import (
     ATTEMPT_HEADER,
@@ -22,6 +21,7 @@ from docshare.contract.webhooks import (
     TIMEOUT_MS,
     USER_AGENT,
 )
+from docshare.contract.wire import format_duration
 
 _ANNOUNCE_MS = 10_000  # ms; replays that take at least this long print their duration first
 

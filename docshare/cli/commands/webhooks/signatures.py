@@ -9,9 +9,9 @@ import typer
 from docshare.cli.framework.app import App
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN, read_bytes, read_text
+from docshare.cli.framework.options import duration_option
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean, parse_duration
 from docshare.contract.signing import REPLAY_WINDOW_MS, sign

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
-from docshare.cli.framework import bulk
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
-from docshare.cli.framework.durations import duration_option
+from docshare.cli.framework.dry_run import print_requests
 from docshare.cli.framework.exits import ExitCode
+from docshare.cli.framework.options import duration_option
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import parse_duration
 from docshare.contract.limits import SECOND, WEBHOOK_TEST
@@ -88,7 +88,7 @@ def send_tests(
     with ctx.client() as client:
         uuid = WebhookResolver(ctx, client).resolve_uuid(webhook)
         if dry_run:
-            return bulk.print_requests(ctx, [("POST", f"/api/v1/webhooks/{uuid}/test", "")] * repeat)
+            return print_requests(ctx, [("POST", f"/api/v1/webhooks/{uuid}/test", "")] * repeat)
         spacing = _RateLimiter(ctx, parse_duration(every))
         failed = False
         for _ in range(repeat):

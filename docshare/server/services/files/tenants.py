@@ -28,7 +28,7 @@ def text_slot_key(rt: Runtime, file: SharedFile, address: str) -> str | CostlyOw
     to others even if they come from many networks.
     """
     tenant = reader_tenant(file, address)
-    return CostlyOwner(tenant.owner) if rt.engine.is_costly(tenant) else network_prefix(address)
+    return CostlyOwner(tenant.owner) if rt.engine.pool.is_costly(tenant) else network_prefix(address)
 
 
 def account_tenant_key(account_id: int) -> str:

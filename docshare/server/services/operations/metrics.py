@@ -79,7 +79,7 @@ def _collect_rendering(rt: Runtime) -> Iterator[Metric]:
         ("outcome",),
         rt.pages.files.renders.snapshot(),
     )
-    running, waiting = rt.engine.count_jobs()
+    running, waiting = rt.engine.pool.count_jobs()
     states = (("running", running), ("waiting", waiting))
     yield Metric(
         "docshare_render_jobs",

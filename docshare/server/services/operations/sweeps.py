@@ -13,6 +13,8 @@ from docshare.server.store.tables import contents, sign_in
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.trees import remove_tree
 
+_PROBED_ROUTES = ("/healthz", "/metrics")  # requested every few seconds; their responses contain nothing of a document
+
 
 def clean_at_start(rt: Runtime) -> SweepResult:
     """Clean up before the server answers: delete partial uploads, and bytes and derived pages without a row; finish
@@ -81,3 +83,17 @@ def run_all(rt: Runtime) -> dict[str, int]:
         "expired": expire_unclaimed(rt),
         "removed": delete_expired_sign_ins(rt) + tokens.delete_orphaned(rt),
     }
+
+
+def erase_memory(rt: Runtime) -> int:
+    """Erase the data of earlier requests from the free memory of this process, once after each busy period.
+
+    Return 0, so that the job logs nothing.
+    """
+    rows = rt.requests.snapshot().items()
+    count = sum(sum(row[:-1]) for (_, route, _), row in rows if route not in _PROBED_ROUTES)
+    if rt.free_memory.is_due(int(count)):
+        rt.db.release_memory()
+        rt.engine.pool.end_idle()
+        rt.free_memory.erase()
+    return 0

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from docshare.cli.framework.arguments import FILE_HELP
-from docshare.cli.framework.durations import duration_option
 from docshare.cli.framework.option_groups import OptionGroup
+from docshare.cli.framework.options import duration_option
 
 
 class ListenOptions(OptionGroup):

@@ -21,10 +21,11 @@ from docshare.cli.commands.webhooks.listen.receive import DeliveryHandler, Fault
 from docshare.cli.commands.webhooks.listen.receiver import run_receiver
 from docshare.cli.commands.webhooks.signatures import read_secret
 from docshare.cli.framework.admin_channel import find_local_data_dir, list_origins
-from docshare.cli.framework.arguments import FileResolver, resolve_operator_file
+from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.operator_files import resolve_operator_file
 from docshare.cli.framework.signals import defer_signals
 from docshare.cli.terminal.text import parse_duration
 from docshare.contract.webhooks import SECRET_HEX_CHARS, SECRET_PREFIX

@@ -1,11 +1,23 @@
-"""Read credentials from files: process lists and shell histories reveal command-line arguments."""
+"""Keep tokens off the command line and the terminal: read them from files, and store those that are shown once.
 
+Process lists and shell histories reveal command-line arguments.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, binary_stream
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.terminal.text import clean
 
+if TYPE_CHECKING:
+    from docshare.cli.local.secret_file import SecretFile
+
+TOKENS = ("claimToken", "manageToken")  # of a file that was shared without an account
+_USES = ("to claim it", "to change its settings")
 _MAX_BYTES = 16 * 1024  # bytes; servers accept no longer header
 
 
@@ -33,3 +45,21 @@ def require_one_stdin(*sources: str | None) -> None:
     """Raise Stop (2) if more than one of ``sources`` is stdin."""
     if sources.count("-") > 1:
         raise Stop(ExitCode.USAGE, "only one value can come from stdin")
+
+
+def render_tokens(row: Mapping[str, Any], context: Context) -> Iterator[str]:
+    """Yield a line for each token in ``row``, then the note that they are shown only once."""
+    paint = context.out_screen.paint
+    for name, use in zip(TOKENS, _USES, strict=True):
+        if name in row:
+            yield f"{paint('dim', f'{use}:')} {clean(str(row[name]))}"
+    if TOKENS[0] in row and not context.options.quiet:
+        yield paint("warn", "These two tokens are shown only once.")
+
+
+def move_tokens(row: Mapping[str, Any], file: "SecretFile | None") -> Mapping[str, Any]:
+    """Write the tokens in ``row`` to ``file`` as JSON, and return the row without them; without a file, return it."""
+    if file is None:
+        return row
+    file.write(json.dumps({name: row[name] for name in TOKENS}))
+    return {key: value for key, value in row.items() if key not in TOKENS}
