@@ -46,6 +46,16 @@ export function byId(id) {
 }
 
 /**
+ * Return a number with its noun: "1 page", "2 pages".
+ *
+ * @param {number} count
+ * @param {string} noun  in the singular
+ */
+export function formatPlural(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/**
  * Combine all calls within one frame into one.
  *
  * @param {() => void} run

@@ -3,7 +3,7 @@
  * Longer documents are better printed from the PDF; otherwise the reader chooses a range.
  */
 
-import { byId, icon, make } from "./dom.js";
+import { byId, formatPlural, icon, make } from "./dom.js";
 import { WIDTHS, pause } from "./source.js";
 
 const MOST_PAGES = 100; // a browser keeps all images of a print in memory
@@ -109,7 +109,7 @@ class PrintDialog {
   async load(first, last) {
     const count = last - first + 1;
     const bar = make("progress", { max: String(count), value: "0", "aria-labelledby": "print-words" });
-    const words = make("p", { id: "print-words" }, `Loading ${count === 1 ? "1 page" : `${count} pages`}...`);
+    const words = make("p", { id: "print-words" }, `Loading ${formatPlural(count, "page")}...`);
     const state = make("p", { class: "print-count" });
     const cancel = make("button", { class: "button", type: "button" }, "Cancel");
     cancel.addEventListener("click", () => this.element.close());

@@ -1,6 +1,6 @@
 /** Shows when the link expires: on its last day, in the reader's local time, and after it has ended. */
 
-import { byId } from "../dom.js";
+import { byId, formatPlural } from "../dom.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -32,8 +32,7 @@ export function watchExpiry({ expiresAt, servedAt }) {
  */
 function words(left, ends) {
   if (left >= HOUR) return `Available until ${moment(ends)}`;
-  const minutes = Math.ceil(left / MINUTE);
-  return `Ends in ${minutes} minute${minutes === 1 ? "" : "s"}`;
+  return `Ends in ${formatPlural(Math.ceil(left / MINUTE), "minute")}`;
 }
 
 /** @param {number} ends */

@@ -1,6 +1,6 @@
 /** The panel of notes: beside the pages, on phones a sheet at the bottom. */
 
-import { byId, icon, make, oncePerFrame } from "../dom.js";
+import { byId, formatPlural, icon, make, oncePerFrame } from "../dom.js";
 import { NoteForm } from "./noteform.js";
 import { NoteList } from "./notelist.js";
 
@@ -101,7 +101,7 @@ export class Panel {
    * @param {number} count
    */
   sign(page, count) {
-    const words = `${count} note${count === 1 ? "" : "s"} on page ${page}`;
+    const words = `${formatPlural(count, "note")} on page ${page}`;
     const attributes = { class: "note-sign", type: "button", "aria-label": words, title: words };
     const sign = make("button", attributes, icon("note"), String(count));
     sign.addEventListener("click", () => this.open(page));
