@@ -1,8 +1,8 @@
 """Import ``requests`` without the library that detects text encodings.
 
-``requests`` works without such a library but prints a warning; importing one takes a twelfth of the time of a command.
-Nothing here needs the detection: the API answers in UTF-8, and files are bytes. Only the command line imports it this
-way; a program that uses the client library gets its usual ``requests``.
+``requests`` works without such a library but prints a warning; importing one takes 7 % of the instructions of
+``docshare whoami``. Nothing here needs the detection: the API answers in UTF-8, and files are bytes. Only the command
+line imports it this way; a program that uses the client library gets its usual ``requests``.
 """
 
 import sys
