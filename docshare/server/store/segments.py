@@ -20,10 +20,10 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 MAGIC = b"dshare\x00\x01"
 KEY_BYTES = 32
@@ -200,8 +200,6 @@ class SegmentReader(io.RawIOBase):
         self._decrypt_segments(first, stored[:length], plain)
 
     def _decrypt_segments(self, first: int, stored: memoryview, plain: memoryview) -> None:
-        from cryptography.exceptions import InvalidTag
-
         for index in range(max(1, -(-len(plain) // SEGMENT_BYTES))):
             number, start = first + index, index * _STORED_BYTES
             nonce = _make_nonce(number, is_last=number == self._count - 1)
@@ -246,9 +244,7 @@ def decrypt_blocks(blocks: Iterable[bytes], data_key: bytes) -> Iterator[bytes]:
     yield _decrypt(cipher, number, rest, is_last=True)
 
 
-def _decrypt(cipher: "AESGCM", number: int, stored: bytes | bytearray, *, is_last: bool) -> bytes:
-    from cryptography.exceptions import InvalidTag
-
+def _decrypt(cipher: AESGCM, number: int, stored: bytes | bytearray, *, is_last: bool) -> bytes:
     try:
         return cipher.decrypt(_make_nonce(number, is_last), bytes(stored), None)
     except InvalidTag:
@@ -259,9 +255,7 @@ def _make_error(number: int) -> DamagedBytesError:
     return DamagedBytesError(f"segment {number} was changed, or belongs to another file or key")
 
 
-def _make_cipher(data_key: bytes, salt: bytes, context: bytes) -> "AESGCM":
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # here: it would slow every start
-
+def _make_cipher(data_key: bytes, salt: bytes, context: bytes) -> AESGCM:
     extracted = hmac.digest(salt, data_key, "sha256")
     return AESGCM(hmac.digest(extracted, _INFO + context + b"\x01", "sha256"))
 

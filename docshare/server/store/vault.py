@@ -9,12 +9,11 @@ import hashlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from docshare.server.store.master_keys import MasterKeys
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _ID_BYTES = 8
 _NONCE_BYTES = 12
@@ -25,14 +24,12 @@ _FINGERPRINT_BYTES = 16
 class _KeyRing:
     """The ciphers by the id of their key, the current one first, as of ``version`` of the keys."""
 
-    ciphers: "dict[bytes, AESGCM]"
+    ciphers: dict[bytes, AESGCM]
     fingerprints: tuple[bytes, ...]
     version: object
 
     def open(self, sealed: bytes, about: str) -> bytes | None:
         """Return the secret in ``sealed``, or None if none of these keys can decrypt it for ``about``."""
-        from cryptography.exceptions import InvalidTag
-
         named = self.ciphers.get(sealed[:_ID_BYTES])
         tries = [(cipher, sealed) for cipher in self.ciphers.values()]
         if named is not None:
@@ -114,8 +111,6 @@ class Vault:
         return ring
 
     def _read(self) -> _KeyRing:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # here: it would slow every start
-
         version = None
         keys: tuple[bytes, ...] = ()
         while not keys or version != self.keys.version():  # another process may replace the keys meanwhile

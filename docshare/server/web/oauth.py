@@ -1,9 +1,10 @@
 """OAuth 2.0 for apps: the consent page, the endpoints of apps, and the metadata documents."""
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
+from authlib.oauth2 import OAuth2Error
 from flask import Blueprint, Response, jsonify, make_response, render_template, request
 
 from docshare.contract.limits import ADDRESS
@@ -14,10 +15,8 @@ from docshare.server.http.views import client_address, current_runtime
 from docshare.server.rate_limits import network_prefix
 from docshare.server.services.accounts import sign_in
 from docshare.server.web import csrf, headers, problem_pages, sign_in_return
+from docshare.server.web.oauth_server import make_server, parse_query_request
 from docshare.server.web.sign_in import session_cookie
-
-if TYPE_CHECKING:
-    from docshare.server.web.oauth_server import DocshareAuthorizationServer
 
 APPROVE, DENY = "approve", "deny"
 # The responses to a program that polls with a valid device code: not failures.
@@ -25,13 +24,7 @@ _WAITING = ("authorization_pending", "slow_down")
 _REVALIDATE = "public, max-age=0, must-revalidate"
 
 blueprint = Blueprint("oauth", __name__)
-
-
-@cache
-def _authorization_server() -> "DocshareAuthorizationServer":
-    from docshare.server.web.oauth_server import make_server  # here: it would slow every start
-
-    return make_server()
+_SERVER = make_server()
 
 
 @blueprint.get("/oauth/authorize")
@@ -68,28 +61,26 @@ def decide() -> Response:
     if isinstance(grant, Response):
         return grant
     granted = holder.account_id if decision == APPROVE else None
-    answer: Response = _authorization_server().create_authorization_response(
-        grant.request, grant_user=granted, grant=grant
-    )
+    answer: Response = _SERVER.create_authorization_response(grant.request, grant_user=granted, grant=grant)
     return answer
 
 
 @blueprint.post("/oauth/token")
 def token() -> Response:
     """Exchange a code or a refresh token for tokens (RFC 6749)."""
-    return _respond_to_app(lambda: _authorization_server().create_token_response())
+    return _respond_to_app(_SERVER.create_token_response)
 
 
 @blueprint.post("/oauth/revoke")
 def revoke() -> Response:
     """Revoke a token (RFC 7009); revoking an unknown one succeeds."""
-    return _respond_to_app(lambda: _authorization_server().create_endpoint_response("revocation"))
+    return _respond_to_app(lambda: _SERVER.create_endpoint_response("revocation"))
 
 
 @blueprint.post("/oauth/device_authorization")
 def begin_device_login() -> Response:
     """Return the codes for the login of a program without a browser (RFC 8628)."""
-    return _respond_to_app(lambda: _authorization_server().create_endpoint_response("device_authorization"))
+    return _respond_to_app(lambda: _SERVER.create_endpoint_response("device_authorization"))
 
 
 @blueprint.get("/.well-known/oauth-authorization-server")
@@ -142,14 +133,9 @@ def _resource_metadata(base_url: str) -> answers.StaticBody:
 
 def _parse_authorization() -> Any:
     """Return the validated authorization request in the query, or the response to an invalid one."""
-    from authlib.oauth2 import OAuth2Error
-
-    from docshare.server.web.oauth_server import parse_query_request
-
-    server = _authorization_server()
     try:
         asked = parse_query_request()
-        return server.get_consent_grant(asked)
+        return _SERVER.get_consent_grant(asked)
     except OAuth2Error as error:
         if not error.redirect_uri:
             detail = error.get_error_description() or "The app sent an invalid request."
@@ -157,15 +143,13 @@ def _parse_authorization() -> Any:
             return problem_pages.render_problem_page(
                 Problem("bad_request", detail, hint=hint, extra={"reason": "oauth"})
             )
-        answer = server.handle_error_response(asked, error)
-        server.execute_hook("after_create_authorization_response", answer)
+        answer = _SERVER.handle_error_response(asked, error)
+        _SERVER.execute_hook("after_create_authorization_response", answer)
         return answer
 
 
 def _respond_to_app(work: Any) -> Response:
     """Return the response of ``work`` to the app; failures are rate-limited, so that secrets cannot be guessed."""
-    from authlib.oauth2 import OAuth2Error
-
     key = network_prefix(client_address())
     allowance = current_runtime().limits.peek(ADDRESS, key, current_runtime().config.address_limit)
     if not allowance.is_allowed:
@@ -176,7 +160,7 @@ def _respond_to_app(work: Any) -> Response:
     try:
         answer: Response = work()
     except OAuth2Error as error:  # a request rejected before Authlib got it
-        answer = _authorization_server().handle_error_response(None, error)
+        answer = _SERVER.handle_error_response(None, error)
     if answer.status_code >= 400 and answer.get_json().get("error") not in _WAITING:
         current_runtime().limits.hit(ADDRESS, key, current_runtime().config.address_limit)
     answer.headers["Cache-Control"] = "no-store"
