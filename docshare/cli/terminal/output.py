@@ -161,13 +161,8 @@ class Emitter:
             self._print_lines(table.render_pairs(self._choose_columns([data]), data, self._ctx))
         elif data or not self._spec.empty:
             rows = normalize_rows(data)
-            lines = table.render_table(self._choose_columns(rows), rows, self._ctx)
-            if self._spec.once:  # what cannot be fetched again stays on the terminal
-                self._print_lines(lines)
-            else:
-                from docshare.cli.terminal.pager import print_paged
-
-                print_paged(self._ctx, lines)
+            # A value that cannot be fetched again stays on the terminal.
+            table.print_table(self._choose_columns(rows), rows, self._ctx, may_page=not self._spec.once)
         elif self._spec.empty:
             self._ctx.note(self._spec.empty)
 

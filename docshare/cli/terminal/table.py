@@ -5,6 +5,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.terminal.cells import format_cell, get_value
+from docshare.cli.terminal.pager import print_paged
 from docshare.cli.terminal.text import cell_width, format_local_time, format_relative_time
 from docshare.contract.amounts import format_size
 from docshare.contract.wire import format_duration, parse_instant
@@ -18,6 +19,18 @@ _GAP = 2
 _MIN_WIDTH = 8  # minimum cells of a flexible column
 _MIN_READABLE_WIDTH = 12  # below this, drop another column instead
 _STYLES = {"ok": "green", "warn": "yellow", "error": "bold red", "dim": "dim", "id": "cyan", "bold": "bold"}
+
+
+def print_table(
+    columns: "Sequence[Column]", rows: Sequence[Mapping[str, Any]], context: "Context", *, may_page: bool
+) -> None:
+    """Print a table; with ``may_page`` through the pager of the user, if it is longer than the terminal."""
+    lines = render_table(columns, rows, context)
+    if may_page:
+        print_paged(context, lines)
+    else:
+        for line in lines:
+            context.print(line)
 
 
 def render_table(columns: "Sequence[Column]", rows: Sequence[Mapping[str, Any]], context: "Context") -> Iterator[str]:
