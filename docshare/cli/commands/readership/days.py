@@ -1,8 +1,7 @@
 """The options ``--since`` and ``--until``: the days of the sessions in a report."""
 
 from collections.abc import Mapping
-from datetime import date
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -10,9 +9,6 @@ from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.times import parse_since
 from docshare.contract.wire import format_instant, parse_instant
-
-if TYPE_CHECKING:
-    from docshare.report import ReportPeriod
 
 Row = Mapping[str, Any]
 
@@ -40,17 +36,6 @@ class ReportDays(NamedTuple):
         kept = [day for day in days if isinstance(day, Mapping) and str(day.get("day", "")) >= first]
         return {**report, "viewsOverTime": kept}
 
-    def build_period(self, now: int) -> "ReportPeriod | None":
-        """Return the range of a report that is written at ``now`` (ms), which ends on that day at the latest; None for
-        a report of all time."""
-        from docshare.report import ReportPeriod
-
-        if self.first is None:
-            return None
-        today = _format_day(now)
-        last = max(self.first, min(self.last or today, today))  # the clock of the server may be ahead
-        return ReportPeriod(date.fromisoformat(self.first), date.fromisoformat(last), None)
-
 
 def parse_days(ctx: Context, since: str | None, until: str | None) -> ReportDays:
     """Return the days of the options. Raises Stop (2) unless both are times, and for ``until`` alone."""
@@ -68,9 +53,9 @@ def _parse_day(ctx: Context, option: str, text: str | None) -> str | None:
     at = parse_since(text, ctx.now(), option).at
     if at is None:
         raise Stop(ExitCode.USAGE, f"{option}: {text!r} is not a time", hint="Use 7d or a date such as 2026-11-20.")
-    return _format_day(at)
+    return format_day(at)
 
 
-def _format_day(at: int) -> str:
+def format_day(at: int) -> str:
     """Return the day (UTC) of a time in milliseconds."""
     return format_instant(at)[:_DAY_LENGTH]
