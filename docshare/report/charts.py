@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from docshare.contract.amounts import format_plural
 from docshare.report import words
-from docshare.report.svg import decorative_svg, described_svg, element, format_percent, tooltip
+from docshare.report.svg import decorative_svg, described_svg, element, format_length, tooltip
 
 HEAT_LEVELS = 5
 _SCALE_TOPS = (4, 8, 20, 40, 60, 120, 240, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 86_400)  # seconds
@@ -75,8 +75,7 @@ def draw_columns(key: str, title: str, description: str, found: Sequence[ChartCo
 
 def _draw_grid() -> list[Markup]:
     return [
-        element("line", x1="0", x2="100%", y1=format_percent(y), y2=format_percent(y), class_="grid")
-        for y in _GRID_LINES
+        element("line", x1="0", x2="100%", y1=format_length(y), y2=format_length(y), class_="grid") for y in _GRID_LINES
     ]
 
 
@@ -84,11 +83,11 @@ def _draw_column(x: float, step: float, gap: float, column: ChartColumn) -> Mark
     # A value above zero must be visible.
     height = max(column.share, 0.8) if column.share > 0 else 0
     bar = element(
-        "rect", x=format_percent(x + gap), y=format_percent(100 - height), width=format_percent(step - 2 * gap),
-        height=format_percent(height),
+        "rect", x=format_length(x + gap), y=format_length(100 - height), width=format_length(step - 2 * gap),
+        height=format_length(height),
         rx="2", class_="bar strong" if column.strong else "bar",
     )  # fmt: skip
-    reach = element("rect", x=format_percent(x), y="0", width=format_percent(step), height="100%", class_="reach")
+    reach = element("rect", x=format_length(x), y="0", width=format_length(step), height="100%", class_="reach")
     return element("g", tooltip(column.tip), reach, bar, class_="tipped")
 
 
@@ -103,7 +102,7 @@ def _draw_axis(found: Sequence[ChartColumn], step: float) -> Markup:
         elif len(found) > _MAX_CENTERED_COLUMNS and number == len(found) - 1:
             x, anchor = 100.0, "end"
         class_ = "minor" if column.minor else None
-        labels.append(element("text", column.label, x=format_percent(x), y="14", text_anchor=anchor, class_=class_))
+        labels.append(element("text", column.label, x=format_length(x), y="14", text_anchor=anchor, class_=class_))
     return decorative_svg(*labels, class_="axis")
 
 
@@ -132,7 +131,7 @@ def draw_heat_map(
             tip = f"{names[line]}, {words.format_hour(hour)} UTC: {format_plural(found, 'view')}"
             elements.append(_draw_cell(hour * 100 / 24, line * height, height, found, highest, tip))
     labels = [
-        element("text", f"{hour:02d}", x=format_percent((hour + 0.5) * 100 / 24), y="14", text_anchor="middle",
+        element("text", f"{hour:02d}", x=format_length((hour + 0.5) * 100 / 24), y="14", text_anchor="middle",
                 class_="minor" if hour % 6 else None)
         for hour in range(0, 24, 3)
     ]  # fmt: skip
@@ -146,15 +145,15 @@ def draw_heat_map(
 def _draw_cell(x: float, y: float, height: float, found: int, highest: int, tip: str) -> Markup:
     level = heat_level(found, highest)
     box = element(
-        "rect", x=format_percent(x + 0.25), y=format_percent(y + 0.8), width=format_percent(100 / 24 - 0.5),
-        height=format_percent(height - 1.6),
+        "rect", x=format_length(x + 0.25), y=format_length(y + 0.8), width=format_length(100 / 24 - 0.5),
+        height=format_length(height - 1.6),
         rx="4", class_=f"heat heat-{level}",
     )  # fmt: skip
     if not found:
         return box
     middle = {
-        "x": format_percent(x + 50 / 24),
-        "y": format_percent(y + height / 2),
+        "x": format_length(x + 50 / 24),
+        "y": format_length(y + height / 2),
         "dy": "0.35em",
         "text_anchor": "middle",
     }
@@ -170,7 +169,7 @@ def heat_level(found: int, highest: int) -> int:
 
 def draw_bar(share: float, class_: str = "") -> Markup:
     """Return one bar of ``share`` percent on its track."""
-    fill = element("rect", width=format_percent(share), height="100%", rx="3", class_="bar")
+    fill = element("rect", width=format_length(share), height="100%", rx="3", class_="bar")
     return decorative_svg(fill, class_=f"track {class_}".strip())
 
 
@@ -182,7 +181,7 @@ def draw_stack(parts: Sequence[tuple[str, int]]) -> Markup:
         width = found * 100 / whole
         if found:
             elements.append(
-                element("rect", x=format_percent(x), width=format_percent(width), height="100%", class_=class_)
+                element("rect", x=format_length(x), width=format_length(width), height="100%", class_=class_)
             )
         x += width
     return decorative_svg(*elements, class_="track stack")

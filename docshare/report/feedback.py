@@ -8,7 +8,7 @@ from markupsafe import Markup
 from docshare.report import charts, words
 from docshare.report.pages import Thumbnail
 from docshare.report.people import DisplayTime, display_time
-from docshare.report.svg import decorative_svg, element, format_percent
+from docshare.report.svg import decorative_svg, element, format_length
 from docshare.report.values import Row, clean_text, list_objects, read_amount, read_number, read_object
 
 MARKS = ("pick", "maybe", "reject")
@@ -116,8 +116,8 @@ def _draw_region(place: int, rect: Row) -> list[Markup]:
     width, height = min(read_amount(rect.get("width")), 1 - x), min(read_amount(rect.get("height")), 1 - y)
     if width <= 0 or height <= 0:
         return []
-    left, top = format_percent(x * 100), format_percent(y * 100)
-    size = {"width": format_percent(width * 100), "height": format_percent(height * 100)}
+    left, top = format_length(x * 100), format_length(y * 100)
+    size = {"width": format_length(width * 100), "height": format_length(height * 100)}
     return [
         element("rect", x=left, y=top, **size, rx="2", class_="region"),
         element("circle", cx=left, cy=top, r="9", class_="pin"),

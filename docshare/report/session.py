@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from docshare.report import charts, countries, people, strips, words
 from docshare.report.people import DisplayTime
-from docshare.report.svg import described_svg, element, format_percent, tooltip
+from docshare.report.svg import described_svg, element, format_length, tooltip
 from docshare.report.values import Row, clean_text, list_objects, read_number, read_object
 
 _MIN_LABELED_SHARE = 4.0  # percent of the strip; narrower pages have a tooltip only
@@ -147,12 +147,10 @@ def _draw_strip(pages: list[Row], description: str) -> Markup | None:
         level = charts.heat_level(millis, longest)
         drawn = [
             tooltip(f"Page {words.format_count(page)}: {words.format_millis(millis)}"),
-            element(
-                "rect", x=format_percent(x), width=format_percent(width), height="100%", class_=f"heat heat-{level}"
-            ),
+            element("rect", x=format_length(x), width=format_length(width), height="100%", class_=f"heat heat-{level}"),
         ]
         if width >= _MIN_LABELED_SHARE:
-            middle = format_percent(x + width / 2)
+            middle = format_length(x + width / 2)
             label = words.format_count(page)
             drawn.append(
                 element(

@@ -16,7 +16,7 @@ def element(name: str, *content: str, **attributes: object) -> Markup:
     return Markup(f"<{name}{written}>{''.join(map(escape, content))}</{name}>")  # noqa: S704 - escaped right here
 
 
-def format_percent(value: float) -> str:
+def format_length(value: float) -> str:
     """Return a position or length: ``12.5%``."""
     return f"{value:.3f}".rstrip("0").rstrip(".") + "%"
 

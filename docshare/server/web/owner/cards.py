@@ -8,7 +8,7 @@ from markupsafe import Markup
 from docshare.contract.amounts import format_plural, format_size
 from docshare.contract.fields import RESERVED_SLUGS
 from docshare.report.countries import country_name
-from docshare.report.svg import described_svg, element, format_percent
+from docshare.report.svg import described_svg, element, format_length
 from docshare.report.words import format_date, format_short_day
 from docshare.server.api.represent import resources
 from docshare.server.services.files.files import FileRow
@@ -78,10 +78,10 @@ def _draw_week(key: str, week: list[tuple[str, int]]) -> Markup:
         element(
             "rect",
             class_="week-day" if count else "week-day none",
-            x=format_percent(place * step + 1),
-            y=format_percent(96 - count / highest * 96),
-            width=format_percent(step - 2),
-            height=format_percent(4 + count / highest * 96),
+            x=format_length(place * step + 1),
+            y=format_length(96 - count / highest * 96),
+            width=format_length(step - 2),
+            height=format_length(4 + count / highest * 96),
         )
         for place, (_, count) in enumerate(week)
     ]
