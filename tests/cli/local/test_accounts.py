@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 from docshare.cli.local import completion_words
 from docshare.cli.local.credentials import Credential, save
+from docshare.cli.local.paths import hash_token
 from tests.cli.commands.fakes.uploads import FakeUploads
 from tests.support.documents.pdfs import simple_pdf
-from tests.support.outside.fake_api import UUID, FakeApi, FakeTime, problem
+from tests.support.outside.fake_api import UUID, FakeApi, FakeTime, RecordedRequest, problem
 from tests.support.people.cast import Person, World
+from tests.support.servers.server_process import COMMAND
 from tests.support.shell import TOKEN, CommandResult, Shell
 
 ALL_SCOPES = ["files:read", "files:write", "readership:read", "webhooks:manage", "profile"]
@@ -174,9 +179,10 @@ def test_a_damaged_file_of_accounts_is_written_again(machine: Machine, world: Wo
     for damaged in (b"\xff\x00\n\t\t\n", whole.encode()[:-20], whole.replace("-", "\t").encode()):
         machine.accounts_file.write_bytes(damaged)
         assert machine.find_last(token=token) == uploaded
-    machine.upload(profile="pia")
-    machine.accounts_file.write_bytes(b"\xff\n")
-    assert machine.find_last(token=token) == machine.find_last(profile="pia")
+    newer = machine.upload(profile="pia")
+    for damaged in (b"\xff\n", whole.encode()[:-20]):
+        machine.accounts_file.write_bytes(damaged)
+        assert machine.find_last(token=token) == newer
     assert machine.accounts_file.read_text(errors="replace").endswith(f"\t{world.pia.uuid}\n")
 
 
@@ -216,6 +222,34 @@ def test_a_failure_to_fetch_the_account_does_not_fail_the_upload(
     api.on("GET", "/user", {"uuid": UUID.format(9)})
     assert shell("whoami").code == 0
     assert shell("show", "@last", env={"DOCSHARE_TOKEN": OTHER_TOKEN}).code == 0, "it is known by now"
+
+
+def test_the_output_of_an_upload_does_not_wait_for_the_account(
+    shell: Shell, api: FakeApi, fake_uploads: FakeUploads, deck: Path
+) -> None:
+    printed, has_waited = threading.Event(), []
+
+    def show_account(heard: RecordedRequest) -> dict[str, str]:
+        has_waited.append(not printed.wait(3))
+        return {"uuid": UUID.format(9)}
+
+    api.on("GET", "/user", show_account)
+    line = [*COMMAND, "upload", str(deck), "--json"]
+    env = {**os.environ, **shell.env, "PYTHONUNBUFFERED": ""}  # a value would flush every line
+    with subprocess.Popen(line, env=env, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() != ""
+        printed.set()
+    assert (process.returncode, has_waited) == (0, [False])
+
+
+def test_an_account_has_one_last_upload_in_the_file(
+    shell: Shell, api: FakeApi, fake_uploads: FakeUploads, deck: Path
+) -> None:
+    for token in (TOKEN, OTHER_TOKEN, TOKEN):
+        assert shell("upload", deck, env={"DOCSHARE_TOKEN": token}).code == 0
+    stored = json.loads((shell.home / "state" / "last.json").read_text())
+    assert {key: row["uuid"] for key, row in stored.items()} == {f"{api.url} {UUID.format(9)}": UUID.format(3)}
 
 
 def test_a_file_is_not_guessed_while_the_account_cannot_be_fetched(
@@ -291,8 +325,6 @@ def test_the_file_of_accounts_does_not_grow_forever(shell: Shell, api: FakeApi) 
 
 
 def test_an_entry_of_an_older_version_is_found_once_the_account_is_known(shell: Shell, api: FakeApi) -> None:
-    from docshare.cli.local.paths import hash_token
-
     api.on("GET", f"/files/{UUID.format(1)}", FILE)
     stored = shell.home / "state" / "last.json"
     stored.parent.mkdir()
