@@ -163,7 +163,7 @@ class Client:
         """Return the account of the credential."""
         from docshare.client.account import AccountApi
 
-        return AccountApi(self._transport)
+        return AccountApi(self._transport, self._options.on_account)
 
     @cached_property
     def public(self) -> "PublicApi":

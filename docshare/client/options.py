@@ -1,9 +1,12 @@
 """Options of a client, as one value that forks share."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from docshare.client.http.clock import Clock
+
+if TYPE_CHECKING:
+    from docshare.client.types.account import Account
 
 CONNECT_TIMEOUT = 10.0  # seconds
 UPLOAD_TIMEOUT = 600.0  # seconds; the server may be converting a Word or PowerPoint file
@@ -37,3 +40,4 @@ class ClientOptions(NamedTuple):
     local_access: "tuple[str, str] | None" = (
         None  # for a server on this host: its loopback address and its instance key
     )
+    on_account: "Callable[[Account], None] | None" = None

@@ -10,7 +10,7 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRunSend, preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.tokens import read_token
-from docshare.cli.local import cache
+from docshare.cli.local import accounts, cache
 from docshare.cli.terminal.output import Spec
 from docshare.cli.terminal.text import clean
 from docshare.contract.scopes import LANES, Lane
@@ -53,8 +53,9 @@ def claim(
         return preview_request(ctx, "POST", "/api/v1/files/claim", {"claimToken": HIDDEN})
     with ctx.client() as client:
         result = client.files.claim(token)
-    cache.remember_last_upload(ctx, result)
-    ctx.emit(result, _CLAIM_SPEC)
+        cache.remember_last_upload(ctx, result)
+        ctx.emit(result, _CLAIM_SPEC)
+        accounts.learn_account(ctx, client)
     return ExitCode.OK
 
 

@@ -12,7 +12,7 @@ from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRunSend, preview_request
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.tokens import read_token, require_one_stdin
-from docshare.cli.local import cache
+from docshare.cli.local import accounts, cache
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.capabilities import Screen
 from docshare.cli.terminal.output import Spec
@@ -125,10 +125,11 @@ def import_(
 
                 refusal.is_at_file_limit = is_at_file_limit(client)
             raise
-    if tokens and "republished" not in result:
-        ctx.warn("the server could not verify the design-tool tokens; a new file was created")
-    cache.remember_last_upload(ctx, result)
-    printer.emit({**result, "name": name or IMPORT_NAME} if printer.is_for_people else result)
+        if tokens and "republished" not in result:
+            ctx.warn("the server could not verify the design-tool tokens; a new file was created")
+        cache.remember_last_upload(ctx, result)
+        printer.emit({**result, "name": name or IMPORT_NAME} if printer.is_for_people else result)
+        accounts.learn_account(ctx, client)
     if qr or copy or open_:
         from docshare.cli.commands.upload.follow_up import present_links
 

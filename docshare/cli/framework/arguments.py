@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.local import cache
+from docshare.cli.local import accounts, cache
 from docshare.client.errors import BadAddress
 from docshare.client.links import SCHEMES, extract_link_name, resolve_link
 from docshare.contract.patterns import SHORT_ID, UUID
@@ -21,11 +21,17 @@ FILE_HELP = "UUID, short id, share link, slug:NAME or @last."
 FILES_HELP = "UUID, short id, share link, slug:NAME, @last, or - for ids on stdin."
 
 
-def require_last_upload(context: "Context") -> str:
-    """Return the UUID of ``@last``. Raise Stop (2) if nothing was uploaded."""
-    last = cache.load_last_upload(context)
+def require_last_upload(context: "Context", client: "Client | None" = None) -> str:
+    """Return the UUID of ``@last``. Raise Stop (2) if nothing was uploaded, and as ``cache.load_last_upload`` does."""
+    last = cache.load_last_upload(context, client)
     if last is None:
-        raise Stop(ExitCode.USAGE, "@last: no file has been uploaded with this profile on this machine")
+        raise Stop(
+            ExitCode.USAGE,
+            "@last: no file has been uploaded by this account from this machine",
+            hint="A credential without the profile scope finds only its own last upload."
+            if accounts.is_withheld(context)
+            else "",
+        )
     return str(last["uuid"])
 
 
@@ -44,7 +50,7 @@ class FileResolver:
     def resolve(self, word: str) -> str:
         """Return the UUID or short id of ``word``. Raise Stop (2) if it is invalid, Stop (3) for an unknown slug."""
         if word == LAST_UPLOAD:
-            return require_last_upload(self._ctx)
+            return require_last_upload(self._ctx, self._client)
         if word.startswith(SCHEMES):
             return self._resolve_link(word)
         if word.startswith("slug:"):

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from docshare import __version__
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.local.accounts import remember_account
 from docshare.cli.local.settings import resolve_duration, resolve_setting
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def build_client(
         allow_http=local_server is not None or bool(resolve_setting(context, "allow_http").value),
         clock=Clock(wall=lambda: context.now() / 1000, monotonic=context.monotonic, sleep=context.sleep),
     )
+    if token is not None:
+        client.report_account_to(lambda account: remember_account(context, client.origin, token, account))
     if local_server is not None:
         client.connect_through(local_server)
     return client

@@ -30,7 +30,8 @@ class Connection(NamedTuple):
     """The URL and the credential in effect.
 
     ``token``: the credential, a function that returns it, or None; ``source``: its origin, or why there is none;
-    ``origin``: the origin under which this program caches ids of that server; ``account``: the account of those ids.
+    ``origin``: the origin under which this program caches ids of that server; ``account``: the UUID of the account of
+    those ids, or a name of the credential if the account is not saved with it (see ``docshare.cli.local.accounts``).
     """
 
     profile: SettingValue
@@ -63,7 +64,7 @@ def resolve_connection(context: "Context") -> Connection:
 def _find_credential(
     context: "Context", name: str | None, origin: str
 ) -> tuple[str | Callable[[], str] | None, str, str]:
-    """Return the credential, its source, and a name for its account."""
+    """Return the credential, its source, and its account or name."""
     given = context.env.get("DOCSHARE_TOKEN", "").strip()
     if given:
         return keep_secret(context, given), "env DOCSHARE_TOKEN", hash_token(given)
@@ -75,7 +76,7 @@ def _find_credential(
         return (
             cache(lambda: _run_token_command(context, values["token_command"])),
             f"token_command of profile {name}",
-            name,
+            hash_token(values["token_command"]),
         )
     saved = credentials.load(context.config_dir, name)
     if saved is None:

@@ -8,6 +8,7 @@ line imports it this way; a program that uses the client library gets its usual 
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from docshare.client.client import Client
 if TYPE_CHECKING:
     from docshare.cli.framework.local_server import LocalServer
     from docshare.client.http.transport import Transport
+    from docshare.client.types.account import Account
 
 _ENCODING_DETECTORS = ("chardet", "charset_normalizer")
 _load_lock = threading.Lock()  # parallel uploads run in several threads
@@ -47,6 +49,10 @@ class CommandClient(Client):
     def connect_through(self, server: "LocalServer") -> None:
         """Connect to the server at its loopback address ``server``, keeping its public URL in links and messages."""
         self._options = self._options._replace(local_access=(server.url, server.key))
+
+    def report_account_to(self, call: "Callable[[Account], None]") -> None:
+        """Pass each account that the server returns to ``call``, also from forks of this client."""
+        self._options = self._options._replace(on_account=call)
 
     @cached_property
     def _transport(self) -> "Transport":

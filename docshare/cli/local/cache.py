@@ -3,32 +3,49 @@
 Both are optional: if they cannot be written (a read-only home), the command continues without them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import Stop
+from docshare.cli.local.accounts import fetch_account, forget_credential, list_names, resolve_account
 from docshare.cli.local.paths import cache_file_name, format_line
 from docshare.cli.local.storage import hold_lock, replace_file
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
+    from docshare.client import Client
 
 _LAST_UPLOAD_FILE = "last.json"
 _MAX_LINES = 2000  # more lines would slow down the shell
 
 
 def remember_last_upload(context: "Context", file: Mapping[str, Any]) -> None:
-    """Store ``uuid``, ``shortId`` and ``shareUrl`` of an upload as ``@last`` of the account in effect."""
+    """Store ``uuid``, ``shortId`` and ``shareUrl`` of an upload as ``@last`` of the account in effect.
+
+    If the account is unknown, store it under the name of the credential, where ``load_last_upload`` finds it later.
+    """
+    account, origin = resolve_account(context), context.connection.cache_origin
     _store_last_upload(
-        context, _account_key(context), {key: file[key] for key in ("uuid", "shortId", "shareUrl") if key in file}
+        context,
+        f"{origin} {account}",
+        {key: file[key] for key in ("uuid", "shortId", "shareUrl") if key in file},
+        superseded={f"{origin} {name}" for name in list_names(context, account)},
     )
 
 
-def load_last_upload(context: "Context") -> dict[str, Any] | None:
-    """Return the last upload of the account in effect, or None."""
-    found = _load_all_last_uploads(context).get(_account_key(context))
-    return found if isinstance(found, dict) and isinstance(found.get("uuid"), str) else None
+def load_last_upload(context: "Context", client: "Client | None" = None) -> dict[str, Any] | None:
+    """Return the last upload of the account in effect, or None.
+
+    ``client`` fetches the account of a new credential if another credential has uploaded to the server. Without it,
+    nothing is sent. Raise as ``fetch_account`` does: the wrong file is worse than none.
+    """
+    rows, origin = _load_all_last_uploads(context), context.connection.cache_origin
+    is_shared = any(key.startswith(f"{origin} ") for key in rows if key != f"{origin} {context.connection.account}")
+    account = fetch_account(context, client) if client is not None and is_shared else resolve_account(context)
+    keys = {f"{origin} {name}" for name in list_names(context, account)}
+    newest_first = (row for key, row in reversed(rows.items()) if key in keys)
+    return next((row for row in newest_first if isinstance(row, dict) and isinstance(row.get("uuid"), str)), None)
 
 
 def move_last_upload(context: "Context", account: str, old_origin: str, new_origin: str) -> None:
@@ -38,15 +55,18 @@ def move_last_upload(context: "Context", account: str, old_origin: str, new_orig
         _store_last_upload(context, f"{new_origin} {account}", found)
 
 
-def _store_last_upload(context: "Context", account: str, kept: Mapping[str, Any]) -> None:
+def _store_last_upload(context: "Context", key: str, kept: Mapping[str, Any], superseded: Collection[str] = ()) -> None:
+    """Store an upload as the newest of the file, in place of those with the ``superseded`` keys."""
     import json
 
     with suppress(Stop), hold_lock(context.state_dir / ".lock"):
         rows = {
-            name: row for name, row in _load_all_last_uploads(context).items() if " " in name
-        }  # drops entries of an older format, which were keyed by profile
+            name: row
+            for name, row in _load_all_last_uploads(context).items()
+            if " " in name and name != key and name not in superseded
+        }  # without a space: an older format, by profile
         replace_file(
-            context.state_dir / _LAST_UPLOAD_FILE, json.dumps({**rows, account: kept}, indent=2) + "\n", private=True
+            context.state_dir / _LAST_UPLOAD_FILE, json.dumps({**rows, key: kept}, indent=2) + "\n", private=True
         )
 
 
@@ -58,11 +78,6 @@ def _load_all_last_uploads(context: "Context") -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
-
-
-def _account_key(context: "Context") -> str:
-    """Return the key of the account and server in effect: ids are valid for one account, whatever the profile name."""
-    return f"{context.connection.cache_origin} {context.connection.account}"
 
 
 def remember_files(context: "Context", files: Iterable[Mapping[str, Any]]) -> None:
@@ -81,11 +96,11 @@ def remember_webhooks(context: "Context", webhooks: Iterable[Mapping[str, Any]])
 
 
 def _store_completions(context: "Context", kind: str, lines: Iterable[str]) -> None:
-    connection = context.connection
+    connection, account = context.connection, resolve_account(context)
     name = str(connection.profile.value or "")
-    _write_completions(context, cache_file_name(kind, connection.cache_origin, connection.account), lines)
+    _write_completions(context, cache_file_name(kind, connection.cache_origin, account), lines)
     if name and not connection.is_overridden:
-        _write_completions(context, f"home-{name}", [f"{connection.cache_origin}\t{connection.account}"])
+        _write_completions(context, f"home-{name}", [f"{connection.cache_origin}\t{account}"])
     with suppress(OSError):
         (context.cache_dir / "complete" / f"{kind}-{name}").unlink(missing_ok=True)  # older format, by profile
     if not context.options.profile and not context.env.get("DOCSHARE_PROFILE"):
@@ -101,7 +116,8 @@ def remember_online(context: "Context", profiles: Mapping[str, Mapping[str, Any]
 
 
 def forget_home(context: "Context", name: str) -> None:
-    """Stop completion from offering ids of the account that the profile ``name`` belonged to."""
+    """Forget the account of the profile ``name``, and stop completion from offering its ids."""
+    forget_credential(context, name)
     with suppress(OSError):
         (context.cache_dir / "complete" / f"home-{name}").unlink(missing_ok=True)
 

@@ -3,8 +3,9 @@
 It reads no configuration, imports almost nothing, and uses no network but for ``complete_online``. Ordinary commands
 fill the cache when they list and upload; words stay cached until the next list, because a stale word is better than
 none. There is one file per kind, server and account with lines of ``value<TAB>description``; ``home-NAME`` has the
-origin and the account of a profile, ``current`` the name of the default profile, and ``online`` the profiles with
-``complete_online``, for which words older than ``FRESH_S`` are fetched again.
+origin and the account of a profile, ``current`` the name of the default profile, ``accounts`` the accounts of
+credentials, and ``online`` the profiles with ``complete_online``, for which words older than ``FRESH_S`` are fetched
+again.
 """
 
 import os
@@ -13,8 +14,10 @@ import time
 from collections.abc import Mapping
 
 from docshare.cli.local.paths import (
+    ACCOUNTS_FILE,
     BUILT_IN_ORIGIN,
     cache_file_name,
+    find_account,
     format_line,
     hash_token,
     parse_origin,
@@ -84,11 +87,10 @@ def _read_profile(root: str, env: Mapping[str, str]) -> str:
 
 
 def _resolve_file_name(kind: str, root: str, env: Mapping[str, str]) -> str:
-    origin, _, account = _read_line(root, f"home-{_read_profile(root, env)}").partition("\t")
+    home, _, account = _read_line(root, f"home-{_read_profile(root, env)}").partition("\t")
     url, token = env.get("DOCSHARE_URL", "").strip(), env.get("DOCSHARE_TOKEN", "").strip()
-    return cache_file_name(
-        kind, parse_origin(url) if url else origin or BUILT_IN_ORIGIN, hash_token(token) if token else account
-    )
+    origin, name = parse_origin(url) if url else home or BUILT_IN_ORIGIN, hash_token(token) if token else account
+    return cache_file_name(kind, origin, find_account(_read_lines(root, ACCOUNTS_FILE), origin, name) or name)
 
 
 def _read_line(root: str, name: str) -> str:

@@ -1,9 +1,12 @@
 """The names and lines of the files that cache completion words. Completion needs this module on every TAB, so it
 imports only what ``directories`` imports."""
 
+from collections.abc import Iterable
+
 from docshare.directories import resolve_directory as resolve_directory
 
 BUILT_IN_ORIGIN = "http://127.0.0.1:8787"
+ACCOUNTS_FILE = "accounts"  # see ``docshare.cli.local.accounts``
 _VALUE_CHARS = "_.:/@-"
 _DESCRIPTION_CHARS = " .,()@+-_"
 _MAX_DESCRIPTION = 60
@@ -27,6 +30,22 @@ def hash_token(token: str) -> str:
     from hashlib import sha256
 
     return sha256(token.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def find_account(lines: Iterable[str], origin: str, name: str) -> str | None:
+    """Return the UUID of the account of the credential ``name``, from the ``lines`` of ``ACCOUNTS_FILE``.
+
+    Return an empty string if the server at ``origin`` refuses to report it, and None if it is unknown here.
+    """
+    start = f"{origin}\t{name}\t"
+    found = next((line.removeprefix(start) for line in lines if line.startswith(start)), None)
+    return found if found == "" or is_uuid(found or "") else None
+
+
+def is_uuid(name: str) -> bool:
+    """Return whether ``name`` has the form of a UUID, as accounts have, unlike hashes of credentials."""
+    parts = name.split("-")
+    return [len(part) for part in parts] == [8, 4, 4, 4, 12] and name.isascii() and all(map(str.isalnum, parts))
 
 
 def format_line(value: str, description: str) -> str:

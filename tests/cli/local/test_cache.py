@@ -10,7 +10,7 @@ import pytest
 from docshare.cli.local import completion_words, paths
 from docshare.client.address import parse_origin
 from tests.cli.commands.fakes.uploads import FakeUploads
-from tests.support.outside.fake_api import UUID, FakeApi, FakeTime, fake_api
+from tests.support.outside.fake_api import UUID, FakeApi, FakeTime, RecordedRequest, fake_api
 from tests.support.shell import TOKEN, Shell
 
 FILE = {"uuid": "0b8e7d5c-3f0e-4f4f-9d0c-2a7b1f6c8e11", "shortId": "aB3dE5fG7hJ9", "originalName": "deck.pdf"}
@@ -24,6 +24,17 @@ def work_shell(shell: Shell, api: FakeApi) -> Shell:
     return shell
 
 
+def answer_by_token(api: FakeApi) -> None:
+    """Make each token of ``api`` belong to an account of its own."""
+    tokens: list[str] = []
+
+    def show(heard: RecordedRequest) -> dict[str, object]:
+        tokens.append(heard.headers["Authorization"])
+        return {"uuid": UUID.format(90 + tokens.index(tokens[-1])), "tier": "pro"}
+
+    api.on("GET", "/user", show)
+
+
 def complete_files(shell: Shell, capsys: pytest.CaptureFixture[str], **env: str) -> str:
     assert completion_words.print_completions(["files", ""], {**shell.env, **env}) == 0
     return capsys.readouterr().out
@@ -33,6 +44,7 @@ def complete_files(shell: Shell, capsys: pytest.CaptureFixture[str], **env: str)
 def test_last_belongs_to_the_current_account_and_server(
     work_shell: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path, other: dict[str, str]
 ) -> None:
+    answer_by_token(api)
     assert work_shell("upload", deck).code == 0
     found = work_shell("files", "show", "@last", env={"DOCSHARE_TOKEN": TOKEN, **other})
     assert (found.code, "no file has been uploaded" in found.err) == (2, True)
@@ -47,6 +59,7 @@ def can_show_last(shell: Shell, api: FakeApi, *options: str) -> bool:
 def test_profiles_of_the_same_account_share_last(
     work_shell: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path
 ) -> None:
+    answer_by_token(api)
     assert work_shell("profile", "add", "same", "--url", api.url, "--with-token", stdin=TOKEN.encode()).code == 0
     assert work_shell("upload", deck).code == 0
     assert can_show_last(work_shell, api, "--profile", "same")

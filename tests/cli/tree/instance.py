@@ -323,6 +323,7 @@ def open_populated_instance(folder: Path, engine: PdfEngine) -> Iterator[Populat
         instance = PopulatedInstance(studio, receiver, folder, address)
         instances.append(instance)
         _add_profiles(instance.shell)
+        assert instance.shell("whoami").code == 0  # otherwise the first upload would fetch the account
         instance.get_or_create(
             "file"
         )  # and a visit, a link and an event of each kind, so that no test depends on another

@@ -13,7 +13,7 @@ _RECEIVE = 1024 * 1024
 
 @contextmanager
 def upload_sink() -> Iterator[int]:
-    """Yield a port that accepts POST requests, one per connection, and responds with an upload result."""
+    """Yield a port that accepts requests, one per connection, and responds to each with an upload result."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=_serve, args=(listener,), daemon=True).start()
         yield listener.getsockname()[1]
@@ -35,7 +35,7 @@ def _discard_request(peer: socket.socket, room: memoryview) -> None:
     head = b""
     while b"\r\n\r\n" not in head:
         head += peer.recv(65536)
-    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0)
     left = length - len(head.partition(b"\r\n\r\n")[2])
     while left > 0:
         left -= peer.recv_into(room)

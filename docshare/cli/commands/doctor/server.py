@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from docshare.cli.commands.doctor.checks import TIMEOUT_S, CheckContext, DoctorCheck, ProbeResponse
 from docshare.cli.commands.doctor.program import find_proxy
+from docshare.cli.local.accounts import remember_account
 from docshare.cli.local.settings import resolve_setting
 from docshare.client.address import is_loopback
 from docshare.client.http.rate_limits import read_budget, read_date
@@ -177,6 +178,7 @@ def _check_credential(scene: CheckContext) -> DiagnosticFinding:
     if answer.status_code == 200 and "tier" in account:
         for key, mask in _MASK_BY_KEY.items():
             scene.mask(account.get(key), mask)
+        remember_account(scene.ctx, connection.origin, connection.token, account)
         return passed_finding(f"{account.get('email')}, plan {account.get('tier')}")
     if problem.get("code") == "insufficient_scope":
         return passed_finding("the credential is valid but lacks the profile scope")

@@ -78,7 +78,7 @@ def push(
     from docshare.cli.commands.push.inputs import open_manifest, parse_slug, read_item
     from docshare.cli.commands.push.run import Pusher
     from docshare.cli.framework.sources import compute_digest
-    from docshare.cli.local import cache
+    from docshare.cli.local import accounts, cache
 
     ctx = current_context()
     if slug is None and manifest is None:
@@ -106,6 +106,7 @@ def push(
         if dry_run:
             return print_requests(ctx, pusher.list_requests())
         row = pusher.run()
-    cache.remember_last_upload(ctx, row)
-    printer.emit(row)
+        cache.remember_last_upload(ctx, row)
+        printer.emit(row)
+        accounts.learn_account(ctx, client)
     return ExitCode.OK

@@ -27,6 +27,7 @@ from docshare.cli.framework.sources import (
     read_paths,
     spool_stdin,
 )
+from docshare.cli.local import accounts
 from docshare.contract.wire import parse_instant
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def run_upload(
         ending = _upload_and_report(ctx, uploader, report, ledger, linking)
         if present is not None:
             present(ctx, report.links, qr=given.qr, copy=given.copy, open_link=given.open_)
+        if report.links:
+            accounts.learn_account(ctx, client)
         return ending if links is None else links.exit_code or ending
 
 
