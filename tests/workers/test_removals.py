@@ -8,7 +8,14 @@ import pytest
 
 from docshare.server import faults
 from docshare.server.services.files import burn, purge, removals
-from docshare.server.store.blobs import BACKUP_LOCK, ORPHAN_AGE_MS, REMOVAL_JOB, FolderStore, StorageUnreachableError
+from docshare.server.store.blobs import (
+    BACKUP_LOCK,
+    MAX_CRASH_ORPHANS,
+    ORPHAN_AGE_MS,
+    REMOVAL_JOB,
+    FolderStore,
+    StorageUnreachableError,
+)
 from docshare.server.store.database import CommitUnknownError
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.workers.jobs import JOBS, run_job
@@ -135,6 +142,23 @@ def test_orphaned_bytes_in_a_shared_store_are_deleted_after_a_day(
     assert list(store.tmp.iterdir()) == [parts[1].path]
     for part in parts:
         part.discard()
+
+
+def test_more_orphans_than_crashes_leave_are_kept_in_a_shared_store(
+    world: World, tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A database restored from an old dump does not name the documents that were uploaded after it."""
+    names = iter(f"key{number:020d}" for number in range(100))
+    store = FolderStore(tmp_path / "shared" / "blobs", tmp_path / "shared" / "tmp", lambda: next(names), is_shared=True)
+    object.__setattr__(world.rt, "blobs", store)
+    keys = [store_content(store) for _ in range(MAX_CRASH_ORPHANS + 1)]
+    for key in keys:
+        set_age(world, store.path(key), ORPHAN_AGE_MS + 1000)
+    assert removals.delete_orphans(world.rt) == 0
+    assert list_stored_keys(world.rt) == sorted(keys)
+    assert "is the database an old copy?" in caplog.text
+    store.delete(keys[0])
+    assert removals.delete_orphans(world.rt) == MAX_CRASH_ORPHANS
 
 
 def store_content(store: FolderStore) -> str:

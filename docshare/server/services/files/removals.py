@@ -4,15 +4,17 @@ A transaction that deletes the row of a blob adds the blob to ``tables.removals`
 store does not answer then, or a backup is being made, the job ``delete_remembered`` deletes the blob later.
 """
 
+import logging
 from collections.abc import Sequence
 
 from docshare.server import faults
 from docshare.server.runtime import Runtime
-from docshare.server.store.blobs import ORPHAN_AGE_MS, REMOVAL_JOB
+from docshare.server.store.blobs import MAX_CRASH_ORPHANS, ORPHAN_AGE_MS, REMOVAL_JOB
 from docshare.server.store.lock import is_locked
 from docshare.server.store.tables import contents, removals
 
 _BATCH = 500
+_log = logging.getLogger(__name__)
 
 
 def delete_now(rt: Runtime, blobs: Sequence[str]) -> None:
@@ -45,21 +47,33 @@ def delete_remembered(rt: Runtime) -> int:
 
 def delete_orphans(rt: Runtime) -> int:
     """Delete the bytes without a row, older than a day, that crashes left in a store which several instances share;
-    return how many. Stop when a backup begins. An instance with its own store does this at its start."""
+    return how many. Stop when a backup begins. An instance with its own store does this at its start.
+
+    Keep all blobs if more than ``MAX_CRASH_ORPHANS`` have no row, because the database may be an old copy.
+    """
     if not rt.blobs.is_shared or is_locked(rt.blobs.backup_lock):
         return 0
     before = rt.clock() - ORPHAN_AGE_MS
     count = rt.blobs.delete_old_partials(before)
+    orphans: list[str] = []
     for blobs in rt.blobs.list_old(before):
-        with rt.db.try_lock(("job", REMOVAL_JOB)) as is_mine:
-            if not is_mine or is_locked(rt.blobs.backup_lock):
-                break
-            known = contents.list_stored(rt.db, blobs) | removals.list_remembered(rt.db, blobs)
-            for blob in blobs:
-                if blob not in known:
-                    rt.blobs.delete(blob)
-                    count += 1
+        orphans += _find_orphans(rt, blobs)
+        if len(orphans) > MAX_CRASH_ORPHANS:
+            _log.warning(
+                "over %d stored files have no row and are kept: is the database an old copy?", MAX_CRASH_ORPHANS
+            )
+            return count
+    with rt.db.try_lock(("job", REMOVAL_JOB)) as is_mine:
+        if is_mine and not is_locked(rt.blobs.backup_lock):
+            for blob in _find_orphans(rt, orphans) if orphans else ():  # again, now with the lock
+                rt.blobs.delete(blob)
+                count += 1
     return count
+
+
+def _find_orphans(rt: Runtime, blobs: list[str]) -> list[str]:
+    known = contents.list_stored(rt.db, blobs) | removals.list_remembered(rt.db, blobs)
+    return [blob for blob in blobs if blob not in known]
 
 
 def delete_foreign_copies(rt: Runtime) -> int:
