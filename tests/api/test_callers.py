@@ -65,7 +65,7 @@ def test_a_restricted_key_holds_its_scopes_and_a_personal_key_holds_all(world: W
     assert (restricted.scopes, restricted.is_restricted, restricted.only_file_id) == ({"files:read"}, True, None)
     personal = authenticate(world.rt, f"Bearer {world.pia.key}")
     assert personal.scopes == {"files:read", "files:write", "readership:read", "webhooks:manage", "profile"}
-    assert (personal.is_restricted, personal.only_file_id) == (False, None)
+    assert (personal.is_restricted, personal.only_file_id, personal.is_expired) == (False, None, False)
 
 
 def test_a_manage_token_belongs_to_no_account(world: World) -> None:

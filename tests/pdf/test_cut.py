@@ -11,7 +11,7 @@ import pytest
 from PIL import Image, ImageChops
 
 from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError, WatermarkText
-from docshare.server.pdf.worker import leaks
+from docshare.server.pdf.worker import cut, leaks
 from docshare.server.pdf.worker.documents import PdfRefused
 from tests.support.documents import pdfs
 from tests.support.documents.leaky_pdf import WINDOW, leaky_pdf
@@ -356,3 +356,11 @@ def test_a_field_without_appearance_is_rendered_only_on_the_kept_page(engine: Pd
     assert b"VALUE2" in unpack_document(result)
     for word in ("VALUE1", "VALUE3", "field1", "field2", "field3"):
         assert not [spelling for spelling in list_spellings(word) if spelling in unpack_document(result)]
+
+
+def test_a_field_appearance_is_generated_when_pages_are_extracted() -> None:
+    """The copies of the engine do not show this, because they have the appearance without this step, too."""
+    with pikepdf.open(io.BytesIO(make_fields_pdf())) as source, cut.extract_pages(source, 2, 2) as target:
+        out = io.BytesIO()
+        target.save(out)
+    assert b"VALUE2" in unpack_document(out.getvalue())

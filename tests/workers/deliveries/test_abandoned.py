@@ -11,6 +11,7 @@ from docshare.server.services.events import listeners
 from docshare.server.services.events.listeners import ListenerInput
 from docshare.server.services.operations import mail, sweeps
 from docshare.server.services.webhooks import dispatch
+from docshare.server.store.tables import deliveries
 from tests.support.engines.rows import count_rows
 from tests.support.outside.due_deliveries import deliver_due
 from tests.support.outside.import_source import Script
@@ -57,6 +58,18 @@ def attempt_four_times(world: World, file: str) -> None:
 def list_delivery_states(world: World, hook: CreatedWebhook) -> list[str]:
     """List the states of all deliveries, oldest first."""
     return [str(row["state"]) for row in list_deliveries(world.pia, hook, "?since=1&limit=100")]
+
+
+def test_a_delivery_counts_as_abandoned_only_after_its_last_attempt(
+    world: World, receiver: FakeReceiver, file: str
+) -> None:
+    """``docshare doctor`` reports this number."""
+    add_webhook(world.pia, receiver.url)
+    before = world.clock() - 1
+    attempt_four_times(world, file)
+    assert deliveries.count_abandoned(world.rt.db, before, before) == 0
+    deliver_until_idle(world, world.rt)
+    assert (len(receiver.requests), deliveries.count_abandoned(world.rt.db, before, before)) == (5, 1)
 
 
 # --- disabling -------------------------------------------------------------------------------------------------------
