@@ -63,6 +63,16 @@ REJECTED: list[tuple[str, bytes, str]] = [
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes((1 << 20) - 20) + "WordDocument\0".encode("utf-16-le"),
         "bad_request",
     ),
+    (
+        "old Word, broken, with an unterminated entry",
+        office.make_ole_container(directory="WordDocument\1".encode("utf-16-le")),
+        "bad_request",
+    ),
+    (
+        "old Word, broken, with an entry in other case",
+        office.make_ole_container(directory="WORDDOCUMENT\0".encode("utf-16-le")),
+        "bad_request",
+    ),
     ("an encrypted document", office.make_ole_container("EncryptionInfo", "EncryptedPackage"), "unprocessable"),
     ("slides, cut off", office.make_ole_container("PowerPoint Document")[:600], "unprocessable"),
     ("slides, only the signature", office.make_ole_container("PowerPoint Document")[:8], "unprocessable"),

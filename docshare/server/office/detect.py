@@ -14,7 +14,7 @@ from docshare.server.office.package import DAMAGED_DETAIL, document_problem, ope
 from docshare.server.store.stored_bytes import StoredBytes
 
 _WORD_STREAM, _POWERPOINT_STREAM, _ENCRYPTED_STREAM = "worddocument", "powerpoint document", "encryptedpackage"
-_WORD_ENTRY = "WordDocument\0".encode("utf-16-le")
+_WORD_ENTRY = _WORD_STREAM.encode("utf-16-le")
 _BLOCK_BYTES = 1 << 20
 _ACCEPTED_HINT = "Upload a PDF, a Word document (.docx) or a PowerPoint presentation (.pptx, .ppt)."
 
@@ -61,11 +61,14 @@ def _detect_ole_kind(file: BinaryIO, first_look: str) -> str:
 
 
 def _has_word_entry(file: BinaryIO) -> bool:
-    """Return whether a file with a damaged directory contains a directory entry of a legacy Word document."""
+    """Return whether a file with a damaged directory contains a directory entry of a legacy Word document.
+
+    Neither the case of the name nor the zero after it matters: other parsers ignore both.
+    """
     file.seek(0)
     window = b""
     while block := file.read(_BLOCK_BYTES):
-        window += block
+        window += block.lower()
         if _WORD_ENTRY in window:
             return True
         window = window[-len(_WORD_ENTRY) :]
