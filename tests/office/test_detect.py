@@ -74,6 +74,16 @@ REJECTED: list[tuple[str, bytes, str]] = [
         "bad_request",
     ),
     ("an encrypted document", office.make_ole_container("EncryptionInfo", "EncryptedPackage"), "unprocessable"),
+    (
+        "an encrypted document with a note in the format of old Word",
+        office.make_ole_container("EncryptionInfo", "EncryptedPackage", "WordDocument"),
+        "unprocessable",
+    ),
+    (
+        "an encrypted presentation with a note in the format of old slides",
+        office.make_ole_container("EncryptionInfo", "EncryptedPackage", "PowerPoint Document"),
+        "unprocessable",
+    ),
     ("slides, cut off", office.make_ole_container("PowerPoint Document")[:600], "unprocessable"),
     ("slides, only the signature", office.make_ole_container("PowerPoint Document")[:8], "unprocessable"),
     ("a Word document, cut off", office.make_docx()[:-200], "unprocessable"),

@@ -49,14 +49,15 @@ def _detect_ole_kind(file: BinaryIO, first_look: str) -> str:
         if first_look == "doc" or _has_word_entry(file):
             raise _legacy_word_problem() from error
         raise document_problem(DAMAGED_DETAIL) from error
-    if _WORD_STREAM in names:
-        raise _legacy_word_problem()
-    if _POWERPOINT_STREAM in names:
-        return "ppt"
+    # Checked first, because Office can add a stub in the legacy format, for programs that cannot decrypt the document.
     if _ENCRYPTED_STREAM in names:
         raise document_problem(
             "The document is password-protected.", "Remove the password and upload the document again."
         )
+    if _WORD_STREAM in names:
+        raise _legacy_word_problem()
+    if _POWERPOINT_STREAM in names:
+        return "ppt"
     raise Problem("bad_request", "The file is neither a Word document nor a presentation.", hint=_ACCEPTED_HINT)
 
 
