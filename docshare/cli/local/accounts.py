@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import Stop
-from docshare.cli.local.paths import ACCOUNTS_FILE, cache_file_name, find_account, hash_token, is_uuid
+from docshare.cli.local.paths import ACCOUNTS_FILE, cache_file_name, find_account, has_uuid_form, hash_token
 from docshare.cli.local.settings import resolve_duration
 from docshare.cli.local.storage import hold_lock, make_directory, replace_file
 from docshare.client.errors import ClientError, Refused
@@ -42,7 +42,7 @@ def is_withheld(context: "Context") -> bool:
 def list_names(context: "Context", account: str) -> set[str]:
     """Return the names under which ids of ``account`` may be stored: its UUID, and its credentials on the server in
     effect, which had these names until their account was known."""
-    rows = (line.split("\t") for line in _read_lines(context)) if is_uuid(account) else ()
+    rows = (line.split("\t") for line in _read_lines(context)) if has_uuid_form(account) else ()
     found = [row[1] for row in rows if [row[0], *row[2:]] == [context.connection.cache_origin, account]]
     return {account, context.connection.account, *found}
 
@@ -62,7 +62,7 @@ def fetch_account(context: "Context", client: "Client") -> str:
             raise
         _store(context, context.connection.cache_origin, name, "")  # such as a credential without the profile scope
         return name
-    return reported if is_uuid(reported) else name
+    return reported if has_uuid_form(reported) else name
 
 
 def learn_account(context: "Context", client: "Client") -> None:
@@ -83,9 +83,9 @@ def remember_account(
     """Store which account the server at ``origin`` reported for ``token``."""
     # A function is the token of the connection: a login, whose tokens change every hour, or a command.
     name = hash_token(token) if isinstance(token, str) else context.connection.account
-    if not is_uuid(name):
+    if not has_uuid_form(name):
         reported = str(account.get("uuid"))
-        _store(context, origin, name, reported if is_uuid(reported) else "")
+        _store(context, origin, name, reported if has_uuid_form(reported) else "")
 
 
 def forget_credential(context: "Context", name: str) -> None:
@@ -101,7 +101,7 @@ def _is_about(line: str, name: str) -> bool:
 def _find_account(context: "Context") -> str | None:
     """Return the UUID of the account in effect, an empty string if the server refuses to report it, else None."""
     connection = context.connection
-    if is_uuid(connection.account):
+    if has_uuid_form(connection.account):
         return connection.account
     return find_account(_read_lines(context), connection.cache_origin, connection.account)
 

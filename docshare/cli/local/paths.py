@@ -39,11 +39,14 @@ def find_account(lines: Iterable[str], origin: str, name: str) -> str | None:
     """
     start = f"{origin}\t{name}\t"
     found = next((line.removeprefix(start) for line in lines if line.startswith(start)), None)
-    return found if found == "" or is_uuid(found or "") else None
+    return found if found == "" or has_uuid_form(found or "") else None
 
 
-def is_uuid(name: str) -> bool:
-    """Return whether ``name`` has the form of a UUID, as accounts have, unlike hashes of credentials."""
+def has_uuid_form(name: str) -> bool:
+    """Return whether ``name`` looks like the UUID of an account and not like the hash of a credential.
+
+    ``contract.patterns`` has the rule for UUIDs; it imports ``re``, which takes as long as all else that a TAB loads.
+    """
     parts = name.split("-")
     return [len(part) for part in parts] == [8, 4, 4, 4, 12] and name.isascii() and all(map(str.isalnum, parts))
 
