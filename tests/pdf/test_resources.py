@@ -136,6 +136,24 @@ def test_a_form_gets_a_resource_only_if_all_pages_agree_on_it(
         assert ImageChops.difference(render(document, page + 1), render(both, page)).getbbox() is None
 
 
+def test_a_form_inside_a_form_with_resources_gets_what_it_inherits_from_the_page(
+    engine: PdfEngine, write_file: Put
+) -> None:
+    def feature(make: NotedPdfBuilder, page: Any) -> None:
+        inner = make.make_form("Inner", b"BT /F1 60 Tf 9 90 Td (Words) Tj ET")
+        outer = make.make_form("Outer", b"/In Do", Resources=Dictionary(XObject=Dictionary(In=inner)))
+        fonts = Dictionary(F1=make_plain_font(make), Other=make_bold_font(make))
+        page.Resources = Dictionary(XObject=Dictionary(Fm=outer), Font=fonts)
+        page.Contents = Stream(make.pdf, b"/Fm Do")
+
+    document = build_document(feature)
+    alone = cut(engine, write_file, document)
+    with open_pdf(alone) as pdf:
+        outer = pdf.pages[0].obj.Resources.XObject.Fm
+        assert set(outer.Resources.XObject.In.Resources.Font.keys()) == {"/F1"}
+    assert ImageChops.difference(render(document, 2), render(alone, 1)).getbbox() is None
+
+
 @pytest.mark.parametrize(("resources", "inherited"), [(None, {"/DefaultRGB"}), (Dictionary(), set())])
 def test_only_a_form_without_resources_inherits_the_default_color_spaces(
     engine: PdfEngine, write_file: Put, resources: Any, inherited: set[str]
