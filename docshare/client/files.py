@@ -4,8 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import unquote
 
 from docshare.client.errors import LocalFileError
@@ -23,8 +22,7 @@ _EXTENDED_NAME = re.compile(r"filename\*\s*=\s*utf-8'[^']*'([^\s;]*)", re.IGNORE
 _DOWNLOAD_BLOCK = 256 * 1024  # bytes
 
 
-@dataclass(frozen=True)
-class DownloadedContent:
+class DownloadedContent(NamedTuple):
     """A download in progress: ``blocks`` of bytes, and, as far as the server sends them, ``filename``, ``length`` in
     bytes, and the media ``type`` in lower case without parameters (otherwise None, None, and empty)."""
 

@@ -3,8 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from docshare.client.address import parse_origin
@@ -20,8 +19,7 @@ _DEFAULT_INTERVAL = 5  # seconds between two polls; RFC 8628, 3.2
 _DEFAULT_LIFETIME = 3600  # seconds; if the server does not send expires_in
 
 
-@dataclass(frozen=True)
-class IssuedTokens:
+class IssuedTokens(NamedTuple):
     """Tokens of a server: ``refresh`` is None if the server sends none, ``expires_in`` is in seconds, ``scopes`` are
     separated by spaces."""
 
@@ -34,8 +32,7 @@ class IssuedTokens:
         return f"IssuedTokens(expires_in={self.expires_in}, scopes={self.scopes!r})"
 
 
-@dataclass(frozen=True)
-class DeviceLogin:
+class DeviceLogin(NamedTuple):
     """A login that a person allows on another device: there, ``page`` asks for ``user_code``, and ``page_with_code``
     has it already. ``expires_in`` and ``interval``, the least time between two polls, are in seconds."""
 
@@ -47,8 +44,7 @@ class DeviceLogin:
     interval: int
 
 
-@dataclass(frozen=True)
-class AuthorizationServer:
+class AuthorizationServer(NamedTuple):
     """The addresses of an authorization server, all of one origin; ``revoke`` and ``device`` None where it has none."""
 
     issuer: str

@@ -1,8 +1,7 @@
 """Arbitrary requests, for routes without a method of their own."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from docshare.client.errors import Refused
 from docshare.client.http.call import Call
@@ -20,8 +19,7 @@ _BLOCK = 256 * 1024  # bytes
 _IDEMPOTENT = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
 
 
-@dataclass(frozen=True)
-class RawResponse:
+class RawResponse(NamedTuple):
     """A 2xx response: its headers, and ``blocks`` of its body, which is read as it arrives."""
 
     status: int

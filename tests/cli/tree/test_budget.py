@@ -44,6 +44,7 @@ json.dump(found, out)
 """
 
 
+LIBRARY_VALUES = ("docshare.client.files", "docshare.client.oauth", "docshare.client.raw")
 OWN = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in (ROOT / "docshare").rglob("*.py")
@@ -178,11 +179,13 @@ def test_every_import_inside_a_function_keeps_a_module_out_of_some_start(starts:
 
 
 def test_a_named_tuple_is_in_a_module_that_some_start_loads(starts: list[set[str]]) -> None:
-    """Elsewhere a frozen dataclass takes its place; see the docstring of ``docshare.cli``."""
+    """Elsewhere a frozen dataclass takes its place; see the docstring of ``docshare.cli``. The values that the library
+    returns stay named tuples, because programs may unpack them."""
     named = {
         name: classes
         for name, path in OWN.items()
-        if not name.startswith("docshare.server.") and (classes := list_named_tuples(ast.parse(path.read_text())))
+        if not name.startswith(("docshare.server.", *LIBRARY_VALUES))
+        and (classes := list_named_tuples(ast.parse(path.read_text())))
     }
     loaded = set().union(*starts)
     assert "docshare.cli.framework.app" in named
