@@ -116,6 +116,7 @@ def import_(
         hidden = {"designToolUserToken": HIDDEN, "designToken": HIDDEN} if tokens else {}
         return preview_request(ctx, "POST", "/api/v1/files/import", drop_none({"url": url, "filename": name, **hidden}))
     with ctx.client() as client:
+        accounts.learn_account(ctx, client)
         try:
             result = _import_document(ctx, client, url, name, tokens)
         except Refused as refusal:
@@ -125,11 +126,10 @@ def import_(
 
                 refusal.is_at_file_limit = is_at_file_limit(client)
             raise
-        if tokens and "republished" not in result:
-            ctx.warn("the server could not verify the design-tool tokens; a new file was created")
-        cache.remember_last_upload(ctx, result)
-        printer.emit({**result, "name": name or IMPORT_NAME} if printer.is_for_people else result)
-        accounts.learn_account(ctx, client)
+    if tokens and "republished" not in result:
+        ctx.warn("the server could not verify the design-tool tokens; a new file was created")
+    cache.remember_last_upload(ctx, result)
+    printer.emit({**result, "name": name or IMPORT_NAME} if printer.is_for_people else result)
     if qr or copy or open_:
         from docshare.cli.commands.upload.follow_up import present_links
 

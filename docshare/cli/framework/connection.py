@@ -4,8 +4,8 @@ A saved credential is bound to the origin it was saved for and is never sent to 
 """
 
 import subprocess
+import threading
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from docshare.cli.framework.clients import build_client
@@ -74,7 +74,7 @@ def _find_credential(
     if "token_command" in values and parse_origin(str(values.get("url", ""))) == origin:
         # Run on the first request only, and once: a password manager may prompt each time.
         return (
-            cache(lambda: _run_token_command(context, values["token_command"])),
+            _run_once(lambda: _run_token_command(context, values["token_command"])),
             f"token_command of profile {name}",
             hash_token(values["token_command"]),
         )
@@ -117,6 +117,19 @@ def keep_secret(context: "Context", secret: str) -> str:
     if len(secret) >= _MIN_SECRET_CHARS:
         context.secrets.add(secret)
     return secret
+
+
+def _run_once(call: Callable[[], str]) -> Callable[[], str]:
+    """Return a function that returns the result of ``call``, which it calls once even if several threads need it."""
+    lock, results = threading.Lock(), list[str]()
+
+    def read() -> str:
+        with lock:
+            if not results:
+                results.append(call())
+            return results[0]
+
+    return read
 
 
 def _run_token_command(context: "Context", command: str) -> str:

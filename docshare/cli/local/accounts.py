@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 _MAX_LINES = 200  # completion reads the file on every TAB; an account that was dropped is fetched again
-_FETCH_TIMEOUT_S = 5.0  # after an upload, which has succeeded: nobody waits longer for a later convenience
+_FETCH_TIMEOUT_S = 5.0  # nobody waits longer for a convenience
 _WORD_KINDS = ("files", "variants", "webhooks")
 
 
@@ -48,9 +48,10 @@ def list_names(context: "Context", account: str) -> set[str]:
 
 
 def fetch_account(context: "Context", client: "Client") -> str:
-    """Return what ``resolve_account`` does, after a request if the server was not asked about the credential before.
+    """Return what ``resolve_account`` does, after a request if the account of the credential is unknown here.
 
-    Raise as ``client.account.show`` does, but not if the server refuses to report the account.
+    Raise as ``client.account.show`` does, but not if the server reports no account. A credential without the profile
+    scope is asked once.
     """
     name, known = context.connection.account, _find_account(context)
     if known is not None:
@@ -60,19 +61,20 @@ def fetch_account(context: "Context", client: "Client") -> str:
     except Refused as refusal:
         if refusal.status in (401, 429) or refusal.status >= 500:
             raise
-        _store(context, context.connection.cache_origin, name, "")  # such as a credential without the profile scope
+        if refusal.code == "insufficient_scope":
+            _store(context, context.connection.cache_origin, name, "")
         return name
     return reported if has_uuid_form(reported) else name
 
 
 def learn_account(context: "Context", client: "Client") -> None:
-    """Fetch the account of a new credential after an upload, so that the other credentials of the account find it.
+    """Fetch the account of a new credential before an upload, so that the other credentials of the account find it.
 
-    Send nothing if the response could not be stored, and ignore failures: the upload has succeeded.
+    Afterwards would be too late: an interrupt would then end a command that has succeeded. Send nothing if the response
+    could not be stored, and ignore failures: if the server does not answer, the upload will say so.
     """
     if _find_account(context) is None and _is_writable(context):
-        context.flush()  # the output does not wait for this
-        with suppress(Problem, ClientError, Stop):
+        with suppress(Problem, ClientError):
             timeout = min(_FETCH_TIMEOUT_S, resolve_duration(context, "timeout"))
             fetch_account(context, client.with_options(timeout=timeout, retries=0, max_wait=0))
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import threading
 from pathlib import Path
 
 import pytest
@@ -15,9 +12,8 @@ from docshare.cli.local.credentials import Credential, save
 from docshare.cli.local.paths import hash_token
 from tests.cli.commands.fakes.uploads import FakeUploads
 from tests.support.documents.pdfs import simple_pdf
-from tests.support.outside.fake_api import UUID, FakeApi, FakeTime, RecordedRequest, problem
+from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
 from tests.support.people.cast import Person, World
-from tests.support.servers.server_process import COMMAND
 from tests.support.shell import TOKEN, CommandResult, Shell
 
 ALL_SCOPES = ["files:read", "files:write", "readership:read", "webhooks:manage", "profile"]
@@ -224,25 +220,6 @@ def test_a_failure_to_fetch_the_account_does_not_fail_the_upload(
     assert shell("show", "@last", env={"DOCSHARE_TOKEN": OTHER_TOKEN}).code == 0, "it is known by now"
 
 
-def test_the_output_of_an_upload_does_not_wait_for_the_account(
-    shell: Shell, api: FakeApi, fake_uploads: FakeUploads, deck: Path
-) -> None:
-    printed, has_waited = threading.Event(), []
-
-    def show_account(heard: RecordedRequest) -> dict[str, str]:
-        has_waited.append(not printed.wait(3))
-        return {"uuid": UUID.format(9)}
-
-    api.on("GET", "/user", show_account)
-    line = [*COMMAND, "upload", str(deck), "--json"]
-    env = {**os.environ, **shell.env, "PYTHONUNBUFFERED": ""}  # a value would flush every line
-    with subprocess.Popen(line, env=env, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() != ""
-        printed.set()
-    assert (process.returncode, has_waited) == (0, [False])
-
-
 def test_an_account_has_one_last_upload_in_the_file(
     shell: Shell, api: FakeApi, fake_uploads: FakeUploads, deck: Path
 ) -> None:
@@ -261,7 +238,7 @@ def test_a_file_is_not_guessed_while_the_account_cannot_be_fetched(
     assert (failed.code, api.list_requests("DELETE", f"/files/{UUID.format(1)}")) == (11, [])
 
 
-@pytest.mark.parametrize("account", [{}, {"uuid": "a\tb"}, {"uuid": None}, problem(404, "not_found")])
+@pytest.mark.parametrize("account", [{}, {"uuid": "a\tb"}, {"uuid": None}, problem(403, "insufficient_scope")])
 def test_a_server_that_reports_no_account_is_asked_once(
     shell: Shell, api: FakeApi, fake_uploads: FakeUploads, deck: Path, account: object
 ) -> None:
@@ -270,6 +247,19 @@ def test_a_server_that_reports_no_account_is_asked_once(
     assert shell("upload", deck).code == 0
     assert shell("show", "@last").code == 0
     assert len(api.list_requests("GET", "/user")) == 1
+
+
+@pytest.mark.parametrize("failure", [problem(403, "forbidden"), problem(404, "not_found"), problem(503, "unavailable")])
+def test_a_failure_to_report_the_account_does_not_end_an_upload_and_is_not_remembered(
+    shell: Shell, api: FakeApi, fake_uploads: FakeUploads, deck: Path, failure: FakeResponse
+) -> None:
+    api.on("GET", "/user", failure)
+    assert shell("upload", deck).code == 0
+    api.on("GET", "/user", {"uuid": UUID.format(9)})
+    assert shell("upload", deck).code == 0
+    assert [heard.path for heard in api.requests] == ["/user", "/files"] * 2
+    (key,) = json.loads((shell.home / "state" / "last.json").read_text())
+    assert key == f"{api.url} {UUID.format(9)}"
 
 
 def test_an_upload_without_an_account_sends_no_credential(shell: Shell, api: FakeApi, deck: Path) -> None:

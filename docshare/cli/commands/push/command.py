@@ -105,8 +105,8 @@ def push(
         )
         if dry_run:
             return print_requests(ctx, pusher.list_requests())
-        row = pusher.run()
-        cache.remember_last_upload(ctx, row)
-        printer.emit(row)
         accounts.learn_account(ctx, client)
+        row = pusher.run()
+    cache.remember_last_upload(ctx, row)
+    printer.emit(row)
     return ExitCode.OK

@@ -80,6 +80,8 @@ def run_upload(
             settings.require_plan(client)
         if given.check and links is not None:
             links.require_plan(client)
+        if any(item.refusal is None for item in items):
+            accounts.learn_account(ctx, client)
         skips = SkipRules(ledger, _index_existing_files(ctx, client) if given.skip_existing else {}, given.update)
         digest = ledger is not None or not printer.is_default_shape
         uploader = Uploader(
@@ -94,8 +96,6 @@ def run_upload(
         ending = _upload_and_report(ctx, uploader, report, ledger, linking)
         if present is not None:
             present(ctx, report.links, qr=given.qr, copy=given.copy, open_link=given.open_)
-        if report.links:
-            accounts.learn_account(ctx, client)
         return ending if links is None else links.exit_code or ending
 
 

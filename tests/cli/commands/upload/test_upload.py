@@ -196,7 +196,7 @@ def test_no_check_leaves_the_decision_to_the_server(
     path = tmp_path / "a.txt"
     path.write_bytes(b"hello")
     assert shell("upload", path, "--no-check").code == 0
-    assert [heard.path for heard in api.requests] == ["/files", "/user"]  # the second is for @last
+    assert [heard.path for heard in api.requests] == ["/user", "/files"]  # the first is for @last
 
 
 @pytest.mark.parametrize("words", [
