@@ -224,6 +224,7 @@ def main(argv: Sequence[str], context: Context | None = None) -> int:
             code = _run(argv, context, alone)
             context.flush()
         except BaseException as error:  # noqa: BLE001 - no exception may leave the program as a traceback
+            signals.set_deadline(0)  # it must not interrupt the report
             code = errors.report(context, error)
     return int(code)
 

@@ -27,7 +27,7 @@ class Exchange(NamedTuple):
 
 
 class ClientOptions(NamedTuple):
-    """The keyword arguments of ``Client``."""
+    """The keyword arguments of ``Client``, and what the command line adds to them."""
 
     user_agent: str
     timeout: float
@@ -40,4 +40,4 @@ class ClientOptions(NamedTuple):
     local_access: "tuple[str, str] | None" = (
         None  # for a server on this host: its loopback address and its instance key
     )
-    on_account: "Callable[[Account], None] | None" = None
+    on_account: "Callable[[Account], None] | None" = None  # receives each account that the server reports

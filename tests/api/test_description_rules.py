@@ -69,6 +69,7 @@ def run_linter(linter: str, folder: Path, description: dict[str, Any]) -> subpro
     (folder / "openapi.json").write_text(json.dumps(description))
     (folder / "ruleset.yaml").write_text('extends: ["spectral:oas"]')
     quiet = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "HTTPS_PROXY": "http://127.0.0.1:1"}
+    assert (TOOLS / linter).exists(), "tests/run installs the linters"
     command = [NODE, TOOLS / linter, *LINTERS[linter], "openapi.json"]
     return subprocess.run(
         command, cwd=folder, env={**os.environ, **quiet}, capture_output=True, text=True, timeout=120, check=False

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LOCAL_PROFILE = "local"  # the profile that ``docshare serve`` keeps
 _COMMAND_TIMEOUT_S = 10
+_COMMAND_SOURCE = "token_command"
 _MIN_SECRET_CHARS = 6  # shorter secrets match ordinary words of the output and are not redacted
 
 
@@ -45,6 +46,11 @@ class Connection(NamedTuple):
     def cache_origin(self) -> str:
         """Return the origin under which ids of the server are cached."""
         return self.origin
+
+    @property
+    def runs_command(self) -> bool:
+        """Return whether a command prints the credential, which may be another one each time."""
+        return self.source.startswith(_COMMAND_SOURCE)
 
     @property
     def is_overridden(self) -> bool:
@@ -75,7 +81,7 @@ def _find_credential(
         # Run on the first request only, and once: a password manager may prompt each time.
         return (
             _run_once(lambda: _run_token_command(context, values["token_command"])),
-            f"token_command of profile {name}",
+            f"{_COMMAND_SOURCE} of profile {name}",
             hash_token(values["token_command"]),
         )
     saved = credentials.load(context.config_dir, name)

@@ -2,9 +2,9 @@
 completion words.
 
 The file ``accounts`` in the cache directory has a line for each server and credential: the origin, the name of the
-credential and the UUID of its account, separated by tabs. The name is the hash of a token or of a ``token_command``,
-or the name of a profile, and never the token. Without a UUID, the server refuses to report the account of the
-credential.
+credential and the UUID of its account, separated by tabs. The name is the hash of a token, never the token, or the name
+of a profile. Without a UUID, the server refuses to report the account of the credential. Each ``token_command`` has an
+``@last`` of its own: what it prints next may belong to another account.
 """
 
 import os
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 _MAX_LINES = 200  # completion reads the file on every TAB; an account that was dropped is fetched again
-_FETCH_TIMEOUT_S = 5.0  # nobody waits longer for a convenience
+_FETCH_TIMEOUT_S = 5.0  # for each read: @last is not worth a longer wait
 _WORD_KINDS = ("files", "variants", "webhooks")
 
 
@@ -48,7 +48,7 @@ def list_names(context: "Context", account: str) -> set[str]:
 
 
 def fetch_account(context: "Context", client: "Client") -> str:
-    """Return what ``resolve_account`` does, after a request if the account of the credential is unknown here.
+    """Return the account in effect as ``resolve_account`` does; if it is unknown here, ask the server.
 
     Raise as ``client.account.show`` does, but not if the server reports no account. A credential without the profile
     scope is asked once.
@@ -83,20 +83,19 @@ def remember_account(
     context: "Context", origin: str, token: str | Callable[[], str] | None, account: Mapping[str, Any]
 ) -> None:
     """Store which account the server at ``origin`` reported for ``token``."""
-    # A function is the token of the connection: a login, whose tokens change every hour, or a command.
     name = hash_token(token) if isinstance(token, str) else context.connection.account
-    if not has_uuid_form(name):
+    if not has_uuid_form(name) and not context.connection.runs_command:
         reported = str(account.get("uuid"))
         _store(context, origin, name, reported if has_uuid_form(reported) else "")
 
 
 def forget_credential(context: "Context", name: str) -> None:
     """Forget the account of the credential ``name``, such as a profile that gets another credential."""
-    if any(_is_about(line, name) for line in _read_lines(context)):
-        _rewrite(context, lambda lines: [line for line in lines if not _is_about(line, name)])
+    if any(_names(line, name) for line in _read_lines(context)):
+        _rewrite(context, lambda lines: [line for line in lines if not _names(line, name)])
 
 
-def _is_about(line: str, name: str) -> bool:
+def _names(line: str, name: str) -> bool:
     return line.split("\t")[1:2] == [name]
 
 
@@ -105,6 +104,8 @@ def _find_account(context: "Context") -> str | None:
     connection = context.connection
     if has_uuid_form(connection.account):
         return connection.account
+    if connection.runs_command:
+        return ""
     return find_account(_read_lines(context), connection.cache_origin, connection.account)
 
 
@@ -125,7 +126,7 @@ def _rewrite(context: "Context", change: Callable[[list[str]], Iterable[str]]) -
 
 
 def _move_words(folder: Path, origin: str, name: str, uuid: str) -> None:
-    """Give the account the completion words that were stored under the name of its credential, unless it has newer
+    """Move the completion words that were stored under the name of a credential to its account, unless it has newer
     ones."""
     for kind in _WORD_KINDS:
         old, new = (folder / cache_file_name(kind, origin, each) for each in (name, uuid))

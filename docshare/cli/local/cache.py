@@ -116,7 +116,7 @@ def remember_online(context: "Context", profiles: Mapping[str, Mapping[str, Any]
 
 
 def forget_home(context: "Context", name: str) -> None:
-    """Forget the account of the profile ``name``, and stop completion from offering its ids."""
+    """Forget the account of the login of the profile ``name``, and stop completion from offering its ids."""
     forget_credential(context, name)
     with suppress(OSError):
         (context.cache_dir / "complete" / f"home-{name}").unlink(missing_ok=True)

@@ -26,7 +26,7 @@ def parse_origin(url: str) -> str:
 
 
 def hash_token(token: str) -> str:
-    """Return a name for the account of a credential that does not reveal the credential."""
+    """Return a name for a credential that does not reveal it."""
     from hashlib import sha256
 
     return sha256(token.encode(errors="surrogateescape")).hexdigest()[:16]

@@ -6,7 +6,7 @@ which tries about once a second, has reconnected. Only instances with ``redis_ur
 
 **Where instances keep short-lived state:**
 
-- In Redis: the windows of limits (``http/rate_limits`` lists them) and the probes of ``doctor``, whose requests reach
+- In Redis: the windows of limits (``rate_limits`` lists them) and the probes of ``doctor``, whose requests reach
   any instance.
 - In the database: everything that must be correct and not only fast. Locks (``lock_key``, ``try_lock``), claims of
   deliveries and mails, sign-in links, codes of apps, denied attempts (counted in memory, added up in a row every five

@@ -335,7 +335,7 @@ class FolderStore(BlobStore):
         if is_locked(self.backup_lock):
             orphans = []
         if len(orphans) > MAX_CRASH_ORPHANS:
-            _log.warning("%d stored files have no row and are kept: is the database an old copy?", len(orphans))
+            _log.warning("%d stored files without a row are kept: the database may be an old copy", len(orphans))
             orphans = []
         for path in partials + orphans:
             if not remove_tree(path):

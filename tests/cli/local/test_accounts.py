@@ -127,14 +127,12 @@ def test_the_last_upload_is_the_newest_of_all_credentials(machine: Machine, worl
     assert machine.find_last(token=token) == newest
 
 
-def test_a_profile_with_an_unchecked_key_or_a_command_shares_the_last_upload(machine: Machine, world: World) -> None:
-    key, other = create_key(world.pia), create_key(world.pia)
-    add = ("profile", "add", "--url", machine.url)
-    assert machine.shell(*add, "key", "--with-token", stdin=key.encode()).code == 0
-    assert machine.shell(*add, "vault", "--token-command", f"echo {other}").code == 0
-    for writer in ("key", "vault", "pia"):
+def test_a_profile_with_an_unchecked_key_shares_the_last_upload(machine: Machine, world: World) -> None:
+    add = ("profile", "add", "key", "--url", machine.url, "--with-token")
+    assert machine.shell(*add, stdin=create_key(world.pia).encode()).code == 0
+    for writer in ("key", "pia"):
         uploaded = machine.upload(profile=writer)
-        assert [machine.find_last(profile=reader) for reader in ("key", "vault", "pia")] == [uploaded] * 3
+        assert [machine.find_last(profile=reader) for reader in ("key", "pia")] == [uploaded] * 2
 
 
 def test_accounts_of_a_server_stay_apart(machine: Machine, world: World) -> None:
@@ -146,14 +144,19 @@ def test_accounts_of_a_server_stay_apart(machine: Machine, world: World) -> None
     assert (machine.find_last(profile="mal"), machine.find_last(profile="pia")) == (others, uploaded)
 
 
-def test_a_command_that_prints_the_key_of_another_account_has_its_own_last_upload(
-    machine: Machine, world: World
-) -> None:
+def test_a_token_command_has_its_own_last_upload(machine: Machine, world: World) -> None:
+    key = machine.shell.home / "key"
+    key.write_text(world.pia.key)
     add = ("profile", "add", "vault", "--url", machine.url, "--force", "--token-command")
-    assert machine.shell(*add, f"echo {world.pia.key}").code == 0
-    uploaded = machine.upload(profile="vault")
+    assert machine.shell(*add, f"cat {key}").code == 0
+    mine = machine.upload(profile="pia")
+    assert machine.find_last(profile="vault") is None
+    machine.upload(profile="vault")
+    key.write_text(world.mal.key)
+    other = machine.upload(profile="vault")
+    assert (machine.find_last(profile="vault"), machine.find_last(profile="pia")) == (other, mine)
     assert machine.shell(*add, f"echo {world.mal.key}").code == 0
-    assert (machine.find_last(profile="vault"), machine.find_last(profile="pia")) == (None, uploaded)
+    assert machine.find_last(profile="vault") is None
 
 
 def test_a_token_that_may_not_see_its_account_has_its_own_last_upload(machine: Machine, world: World) -> None:

@@ -88,7 +88,7 @@ def _build_pages_spec(ctx: Context, rows: Sequence[Row]) -> Spec:
 def sessions(
     file: FileArgument,
     since: Annotated[
-        str | None, typer.Option(metavar="ID|TIME", help="Only sessions after this id, duration ago (7d) or date.")
+        str | None, typer.Option(metavar="ID|TIME", help="Only sessions after this id or time: 7d ago, or a date.")
     ] = None,
     uncounted: Annotated[
         bool, typer.Option("--uncounted", help="List uncounted sessions and the reasons instead.")

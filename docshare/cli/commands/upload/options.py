@@ -20,7 +20,10 @@ class UploadOptions(UploadSettings):
     recursive: Annotated[bool, typer.Option("--recursive", "-r", help="Upload the documents in directories.")] = False
     include: Annotated[
         list[str] | None,
-        typer.Option(metavar="GLOB", help="With -r: names to include. The default is PDF, Word, PowerPoint."),
+        typer.Option(
+            metavar="GLOB",
+            help="With -r: file names to include. The default is PDF, Word and PowerPoint files.",
+        ),
     ] = None
     print_field: Annotated[
         str,

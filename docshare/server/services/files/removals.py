@@ -60,7 +60,8 @@ def delete_orphans(rt: Runtime) -> int:
         orphans += _find_orphans(rt, blobs)
         if len(orphans) > MAX_CRASH_ORPHANS:
             _log.warning(
-                "over %d stored files have no row and are kept: is the database an old copy?", MAX_CRASH_ORPHANS
+                "over %d stored files without a row are kept: the database may be an old copy",
+                MAX_CRASH_ORPHANS,
             )
             return count
     with rt.db.try_lock(("job", REMOVAL_JOB)) as is_mine:
