@@ -23,7 +23,7 @@ import typer
 
 from docshare import version_line
 from docshare.cli.framework import errors, signals
-from docshare.cli.framework.app import App, LazyGroup, Stub, build_command, hoist
+from docshare.cli.framework.app import App, LazyGroup, Stub, build_command, describe_defaults, hoist
 from docshare.cli.framework.context import Context, HelpOutput, activate, current_context, make_system_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.options import (
@@ -100,6 +100,7 @@ class Root(LazyGroup):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands before the options: most users who ask for help look for a command."""
         self.format_commands(ctx, formatter)
+        describe_defaults(self.params)
         rows = [param.get_help_record(ctx) for param in self.get_params(ctx)]
         with formatter.section("Global options"):
             formatter.write_dl([row for row in rows if row is not None])

@@ -7,7 +7,7 @@ internals change between minor versions.
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
@@ -47,11 +47,34 @@ def _add_help_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
     return {**attrs, "help": format_help(attrs.get("help")), "epilog": attrs.get("epilog") or EPILOG}
 
 
+def format_default(param: Any) -> str:
+    """Return the default of an option or argument as one types it, empty if its help does not name one."""
+    default = None if callable(param.default) or not param.show_default else param.default
+    if default is True and param.secondary_opts:
+        return str(max(param.opts, key=len))
+    is_plain = isinstance(default, bool) or default in (None, (), [], "") or getattr(param, "count", False)
+    return "" if is_plain else str(default)
+
+
+def describe_defaults(params: Iterable[Any]) -> None:
+    """Add the defaults of ``params`` to their helps, as sentences."""
+    for param in params:
+        default = format_default(param)
+        param.show_default = False
+        if default:
+            param.help = f"{param.help} The default is {default}."
+
+
 class TyperCommand(typer.core.TyperCommand):
     """A command whose docstring is its help: a line, paragraphs, then ``Examples:`` and an indented block."""
 
     def __init__(self, name: str | None, **attrs: Any) -> None:
         super().__init__(name, **_add_help_attrs(attrs))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options as Typer does, with each default as a sentence."""
+        describe_defaults(self.params)
+        super().format_options(ctx, formatter)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the epilog as Typer does, after the scopes that the command needs."""

@@ -13,7 +13,7 @@ from docshare.cli.commands.events.selection import ALL
 from docshare.cli.commands.readership.sections import SECTIONS
 from docshare.cli.commands.settings import declarations
 from docshare.cli.commands.settings.clear_apply_copy import CLEAR_WORDS
-from docshare.cli.framework.app import build_command, get_spec
+from docshare.cli.framework.app import build_command, format_default, get_spec
 from docshare.cli.framework.options import COLOR_MODES, FORMATS, PROGRESS_MODES
 from docshare.cli.main import REGISTRY, app
 from docshare.cli.terminal.output import Spec
@@ -150,15 +150,10 @@ def _build_option(param: Any) -> Option:
         tuple(names),
         metavar,
         param.help or "",
-        _format_default(param),
+        format_default(param),
         env,
         _build_value_completion(metavar) if takes_value else None,
     )
-
-
-def _format_default(param: Any) -> str:
-    default = param.default if not callable(param.default) else None
-    return "" if default in (None, False, True, (), [], "") or param.count else str(default)
 
 
 def _build_argument(param: Any) -> Argument:

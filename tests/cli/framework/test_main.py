@@ -116,6 +116,18 @@ def test_a_group_without_a_command_prints_its_help_on_stderr(shell: Shell, words
     assert done.err.startswith("Usage: docshare")
 
 
+@pytest.mark.parametrize(("line", "said"), [
+    ("trigger", "Number of events. The default is 1."),
+    ("serve", "basic or pro. The default is pro."),
+    ("settings set", "Verify what the server stored. The default is --read-back."),
+    ("", "Show progress: auto, bar, plain, json, none. The default is auto."),
+])  # fmt: skip
+def test_help_names_defaults_in_sentences(shell: Shell, line: str, said: str) -> None:
+    text = " ".join(shell(*line.split(), "--help").out.split())
+    assert said in text
+    assert "[default" not in text
+
+
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_help_preserves_the_line_breaks_of_examples(shell: Shell, flag: str) -> None:
     done = shell("files", "list", flag)
