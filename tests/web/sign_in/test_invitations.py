@@ -205,6 +205,18 @@ def test_without_a_mail_server_a_new_address_is_effective_at_once(world_without_
     assert accounts.get_by_email(world.rt, "new@example.com").uuid == world.pia.uuid
 
 
+def test_an_account_does_not_get_the_invitations_of_an_address_that_it_had(world_without_mail: World) -> None:
+    world = world_without_mail
+    file = world.pia.upload()
+    answer = world.pia.post(f"/api/v1/files/{file['uuid']}/invites", json={"email": "reader@example.com"})
+    assert answer.status_code == 201
+    browser = sign_in_browser(world, world.fay)
+    for email in ("reader@example.com", "thief@example.com"):
+        submit_and_follow(browser, "/account/email", email=email)
+    assert accounts.get_by_email(world.rt, "thief@example.com").uuid == world.fay.uuid
+    assert [row["to"] for row in mail.list_outbox(world.rt)] == ["reader@example.com"]
+
+
 @pytest.mark.parametrize(("email", "status"), [("no address", 400), ("FAY@example.com", 409)])
 def test_an_address_that_is_malformed_or_taken_is_refused(world: World, email: str, status: int) -> None:
     assert submit_form(sign_in_browser(world, world.pia), "/account/email", email=email).status_code == status

@@ -112,8 +112,9 @@ def require_free_email(rt: Runtime, email: str, account_id: int | None = None) -
 
 
 def set_email(rt: Runtime, email: str, new_email: str) -> Account:
-    """Change the address of the account of ``email`` and return the account. Mails to the old address that were not
-    sent yet go to the new one.
+    """Change the address of the account of ``email`` and return the account. Its mails to the old address that were not
+    sent yet go to the new one, but no invitations to read a file: they contain personal links, and anybody can take
+    the address of an invitee while no mail server confirms it.
 
     Raises ``not_found``, ``bad_request`` for a malformed address, ``conflict`` for one that is taken.
     """
@@ -124,7 +125,7 @@ def set_email(rt: Runtime, email: str, new_email: str) -> Account:
         account_rows.set_email(rt.db, account.id, account.email)
         sign_in_rows.delete_links(rt.db, account.id, CONFIRMATION, INVITATION, RESET)
         due = now if rt.mailer.is_configured and not is_placeholder(account.email) else None
-        mail_rows.readdress(rt.db, old, account.email, due)
+        mail_rows.readdress(rt.db, account.id, old, account.email, due)
     return account
 
 
