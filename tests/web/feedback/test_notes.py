@@ -191,6 +191,18 @@ def test_the_email_contains_the_first_note_while_time_passes(
     assert [line.strip() for line in body.splitlines() if line.startswith("    ")] == ["one", "two", "three"]
 
 
+def test_a_note_deleted_within_five_minutes_is_not_emailed(
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
+) -> None:
+    put_settings(world, uploaded_file, notifyOnComment=True)
+    secret, kept = ann.leave_note("a secret"), bob.leave_note("kept", author="Bob")
+    assert ann.send("DELETE", f"notes/{secret['uuid']}").status_code == 204
+    ((subject, body),) = list_mails(world)
+    assert (subject.startswith("Bob "), "a secret" in body, "kept" in body) == (True, False, True)
+    assert bob.send("DELETE", f"notes/{kept['uuid']}").status_code == 204
+    assert list_mails(world) == []
+
+
 def test_the_email_about_many_notes_has_bounded_length(
     world: World, uploaded_file: dict[str, Any], ann: FeedbackClient
 ) -> None:

@@ -48,8 +48,12 @@ def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[No
 
 
 def remove(rt: Runtime, reader: ReaderContext, uuid: str) -> None:
-    """Delete the reader's own note ``uuid``. Raises like ``readers.delete_own``."""
-    readers.delete_own(rt, reader, "notes", uuid)
+    """Delete the reader's own note ``uuid``, also from the mail about it that was not sent yet. Raises like
+    ``readers.delete_own``."""
+    file = reader.link.file
+    with rt.db.write(file.owner_id):
+        readers.delete_own(rt, reader, "notes", uuid)
+        notices.retract_note(rt, file.id)
 
 
 def list_visible(rt: Runtime, reader: ReaderContext, viewer: ViewerRow | None) -> list[NoteRow]:

@@ -114,6 +114,11 @@ def rewrite(rt: Runtime, mail_id: int, subject: str, body: str) -> None:
     mail_rows.rewrite(rt.db, mail_id, rules.sanitize_header(subject), body)
 
 
+def discard(rt: Runtime, mail_id: int) -> None:
+    """Delete the waiting mail ``mail_id``, in the caller's transaction."""
+    mail_rows.delete(rt.db, mail_id)
+
+
 def send_due(rt: Runtime, find_image: ImageFinder | None = None) -> int:
     """Send the mails that are due, one after the other; return how many the mail server accepted.
 

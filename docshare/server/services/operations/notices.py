@@ -59,8 +59,24 @@ def notify_note(rt: Runtime, file_id: int, note: MailedNote, now: int) -> None:
             rt, owner.email, subject, body, file_id=file_id, gathers_ms=NOTE_MAIL_DELAY_MS, notice=notice, at=now
         )
         return
-    mail_id, begun_at = gathering
+    _rewrite_notes_mail(rt, owner, file_id, *gathering)
+
+
+def retract_note(rt: Runtime, file_id: int) -> None:
+    """Remove a note that its reader has just deleted from the mail that still waits for more notes, in the caller's
+    transaction."""
+    owner = files.find_notified_owner(rt.db, file_id)
+    gathering = owner and mail.find_gathering(rt, owner.email, file_id)
+    if owner and gathering:
+        _rewrite_notes_mail(rt, owner, file_id, *gathering)
+
+
+def _rewrite_notes_mail(rt: Runtime, owner: NotifiedOwner, file_id: int, mail_id: int, begun_at: int) -> None:
+    """Rewrite the mail ``mail_id`` about the notes since ``begun_at`` (ms), or delete it if there are none any more."""
     notes = feedback.list_notes_since(rt.db, file_id, begun_at, _MAX_NOTES_PER_MAIL)
+    if not notes:
+        mail.discard(rt, mail_id)
+        return
     count = feedback.count_notes_since(rt.db, file_id, begun_at)
     mail.rewrite(rt, mail_id, *_compose_notes_mail(rt, owner, notes, count))
 

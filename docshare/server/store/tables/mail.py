@@ -119,6 +119,11 @@ def rewrite(store: Store, mail_id: int, subject: str, body: str) -> None:
     store.execute(Mail.update(subject=subject, body=body).where(Mail.id == mail_id))
 
 
+def delete(store: Store, mail_id: int) -> None:
+    """Delete a mail."""
+    store.execute(Mail.delete().where(Mail.id == mail_id))
+
+
 def list_due(store: Store, now: int, limit: int) -> list[MailRow]:
     """Return up to ``limit`` mails that are due, without those about files in the trash."""
     query = _select_mails().where(Mail.next_at <= now, ~_is_file_trashed()).order_by(Mail.next_at).limit(limit)
