@@ -153,6 +153,14 @@ def test_a_forgotten_password_is_replaced_by_a_mailed_link(world: World) -> None
     assert world.http.get(path).status_code == 410
 
 
+def test_a_new_password_ends_a_reset_that_was_requested_before(world: World) -> None:
+    forget(world, world.pia.email)
+    path = read_link_path(world, world.pia.email)
+    submit_and_follow(sign_in_browser(world, world.pia), "/account/password", password=PASSWORD)
+    assert world.http.post(path, data={"password": "another long password"}).status_code == 410
+    assert sign_in_by_password(world, world.pia.email) == 303
+
+
 def test_the_form_does_not_tell_who_has_an_account(world: World) -> None:
     accounts.disable(world.rt, world.pia.email)
     answers = {forget(world, email) for email in (world.fay.email, "nobody@example.com", world.pia.email)}
