@@ -7,6 +7,7 @@ import pytest
 
 from docshare.server.rules.feedback import FEEDBACK_QUOTAS, FeedbackQuota
 from docshare.server.services.operations import mail
+from tests.support.clock import FakeClock
 from tests.support.engines.rows import count_rows
 from tests.support.outside.mail_server import FakeMailServer, read_part
 from tests.support.owner.browser import put_settings, sign_in_browser
@@ -176,6 +177,30 @@ def test_notes_within_five_minutes_are_combined_in_one_email(
         f'Bob ({bob_is}) left a private note on "report.pdf":\n\n    two\n\nReadership report: http'
     )
     assert "three" in third[1]
+
+
+def test_the_email_contains_the_first_note_while_time_passes(
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_settings(world, uploaded_file, notifyOnComment=True)
+    monkeypatch.setattr(FakeClock, "__call__", lambda clock: clock.advance(milliseconds=1))
+    for words in ("one", "two", "three"):
+        ann.leave_note(words)
+    ((subject, body),) = list_mails(world)
+    assert subject == '3 notes were left on "report.pdf"'
+    assert [line.strip() for line in body.splitlines() if line.startswith("    ")] == ["one", "two", "three"]
+
+
+def test_a_note_deleted_within_five_minutes_is_not_emailed(
+    world: World, uploaded_file: dict[str, Any], ann: FeedbackClient, bob: FeedbackClient
+) -> None:
+    put_settings(world, uploaded_file, notifyOnComment=True)
+    secret, kept = ann.leave_note("a secret"), bob.leave_note("kept", author="Bob")
+    assert ann.send("DELETE", f"notes/{secret['uuid']}").status_code == 204
+    ((subject, body),) = list_mails(world)
+    assert (subject.startswith("Bob "), "a secret" in body, "kept" in body) == (True, False, True)
+    assert bob.send("DELETE", f"notes/{kept['uuid']}").status_code == 204
+    assert list_mails(world) == []
 
 
 def test_the_email_about_many_notes_has_bounded_length(

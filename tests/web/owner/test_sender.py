@@ -52,6 +52,17 @@ def test_the_gate_of_every_link_shows_the_sender(world: World, uploaded_file: di
                 assert answer.headers["Cache-Control"] == "private, max-age=600"
 
 
+def test_a_former_address_does_not_become_the_sender(world: World, uploaded_file: dict[str, Any]) -> None:
+    accounts.rename_by_email(world.rt, world.pia.email, world.pia.email.partition("@")[0])
+    accounts.set_email(world.rt, world.pia.email, "office@example.com")
+    (sender,) = find_senders(world, "plan")
+    assert (sender.words, len(sender.find_all("img"))) == ("", 1)
+    assert world.pia.get("/api/v1/user").get_json()["name"] == "office"
+    accounts.rename_by_email(world.rt, "office@example.com", NAME)
+    accounts.set_email(world.rt, "office@example.com", "pia@example.org")
+    assert find_senders(world, "plan")[0].words == f"Shared by {NAME}"
+
+
 @pytest.mark.parametrize(("ended", "title"), [("deleteAt", "has expired"), ("burned_at", "has been used up")])
 def test_the_page_of_an_ended_link_names_whom_to_ask(
     world: World, uploaded_file: dict[str, Any], ended: str, title: str

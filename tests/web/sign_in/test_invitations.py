@@ -153,6 +153,14 @@ def test_a_forgotten_password_is_replaced_by_a_mailed_link(world: World) -> None
     assert world.http.get(path).status_code == 410
 
 
+def test_a_new_password_ends_a_reset_that_was_requested_before(world: World) -> None:
+    forget(world, world.pia.email)
+    path = read_link_path(world, world.pia.email)
+    submit_and_follow(sign_in_browser(world, world.pia), "/account/password", password=PASSWORD)
+    assert world.http.post(path, data={"password": "another long password"}).status_code == 410
+    assert sign_in_by_password(world, world.pia.email) == 303
+
+
 def test_the_form_does_not_tell_who_has_an_account(world: World) -> None:
     accounts.disable(world.rt, world.pia.email)
     answers = {forget(world, email) for email in (world.fay.email, "nobody@example.com", world.pia.email)}
@@ -203,6 +211,18 @@ def test_without_a_mail_server_a_new_address_is_effective_at_once(world_without_
         browser, "/account/email", email="new@example.com"
     )
     assert accounts.get_by_email(world.rt, "new@example.com").uuid == world.pia.uuid
+
+
+def test_an_account_does_not_get_the_invitations_of_an_address_that_it_had(world_without_mail: World) -> None:
+    world = world_without_mail
+    file = world.pia.upload()
+    answer = world.pia.post(f"/api/v1/files/{file['uuid']}/invites", json={"email": "reader@example.com"})
+    assert answer.status_code == 201
+    browser = sign_in_browser(world, world.fay)
+    for email in ("reader@example.com", "thief@example.com"):
+        submit_and_follow(browser, "/account/email", email=email)
+    assert accounts.get_by_email(world.rt, "thief@example.com").uuid == world.fay.uuid
+    assert [row["to"] for row in mail.list_outbox(world.rt)] == ["reader@example.com"]
 
 
 @pytest.mark.parametrize(("email", "status"), [("no address", 400), ("FAY@example.com", 409)])

@@ -112,8 +112,10 @@ def require_free_email(rt: Runtime, email: str, account_id: int | None = None) -
 
 
 def set_email(rt: Runtime, email: str, new_email: str) -> Account:
-    """Change the address of the account of ``email`` and return the account. Mails to the old address that were not
-    sent yet go to the new one.
+    """Change the address of the account of ``email`` and return the account. Its mails to the old address that were not
+    sent yet go to the new one, but no invitations to read a file: they contain personal links, and anybody can take
+    the address of an invitee while no mail server confirms it. A name that is the part of the old address before the
+    ``@`` becomes that of the new one: readers would see it as a name that the owner chose.
 
     Raises ``not_found``, ``bad_request`` for a malformed address, ``conflict`` for one that is taken.
     """
@@ -122,9 +124,12 @@ def set_email(rt: Runtime, email: str, new_email: str) -> Account:
         account = get_by_email(rt, email)
         old, account.email = account.email, require_free_email(rt, new_email, account.id)
         account_rows.set_email(rt.db, account.id, account.email)
+        if account.name == old.partition("@")[0]:
+            account.name = _require_name(account.email.partition("@")[0])
+            account_rows.set_name(rt.db, account.id, account.name)
         sign_in_rows.delete_links(rt.db, account.id, CONFIRMATION, INVITATION, RESET)
         due = now if rt.mailer.is_configured and not is_placeholder(account.email) else None
-        mail_rows.readdress(rt.db, old, account.email, due)
+        mail_rows.readdress(rt.db, account.id, old, account.email, due)
     return account
 
 

@@ -10,6 +10,8 @@ from docshare.server.services.accounts.callers import Caller, digest
 from docshare.server.services.links import guessing, share_passwords
 from docshare.server.services.links.guessing import AttemptLimits
 from docshare.server.store.tables import accounts as account_rows
+from docshare.server.store.tables import sign_in as sign_in_rows
+from docshare.server.store.tables.sign_in import INVITATION, RESET
 
 # A network is limited over all accounts: trying one password on many accounts is guessing too.
 _ATTEMPT_LIMITS = AttemptLimits(
@@ -27,7 +29,7 @@ def has_password(rt: Runtime, caller: Caller) -> bool:
 
 
 def set_password(rt: Runtime, caller: Caller, password: str) -> None:
-    """Set the password of the caller and sign out every other browser.
+    """Set the password of the caller, end links that were mailed for one, and sign out every other browser.
 
     The old password is not required: a user who forgot it signs in by a link to set a new one. Raises ``bad_request``.
     """
@@ -70,6 +72,8 @@ def sign_in_by_password(rt: Runtime, email: str, password: str, address: str) ->
 def _save_hash(rt: Runtime, caller: Caller, stored: str | None) -> None:
     with rt.db.write():
         account_rows.set_password_hash(rt.db, caller.account_id, stored)
+        # Otherwise, somebody who requested a reset before could replace the new password.
+        sign_in_rows.delete_links(rt.db, caller.account_id, INVITATION, RESET)
         sign_in.end_other_sessions(rt, caller)
 
 

@@ -31,9 +31,10 @@ def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[No
     if note.public and not channels.public_notes:
         raise Problem("forbidden", "Notes on this document are visible to its owner only.")
     page = None if note.page is None else readers.to_document_page(reader, note.page)
-    now, link = rt.clock(), reader.link
-    row = NoteRow(rt.random_uuid(), note.author, note.body, note.page, int(note.public), 1, None, now)
+    link = reader.link
     with rt.db.write(link.file.owner_id):
+        now = rt.clock()  # in the transaction, so that the notes of a mail are the rows from its first note on
+        row = NoteRow(rt.random_uuid(), note.author, note.body, note.page, int(note.public), 1, None, now)
         viewer, token = readers.ensure_viewer(rt, reader)
         readers.require_feedback_quota(rt, reader, viewer, "notes")
         feedback.insert_note(rt.db, link.file.id, viewer.id, row._replace(page=page))
@@ -42,13 +43,17 @@ def add(rt: Runtime, reader: ReaderContext, body: Mapping[str, Any]) -> tuple[No
             variant_id = link.variant and link.variant.id
             activity.record(rt, link.file.id, "note.created", data, at=now, variant_id=variant_id)
         mailed = MailedNote(note.author, viewers.identity(viewer, link), note.body, page, note.public)
-        notices.notify_note(rt, link.file.id, mailed)
+        notices.notify_note(rt, link.file.id, mailed, now)
     return row, token
 
 
 def remove(rt: Runtime, reader: ReaderContext, uuid: str) -> None:
-    """Delete the reader's own note ``uuid``. Raises like ``readers.delete_own``."""
-    readers.delete_own(rt, reader, "notes", uuid)
+    """Delete the reader's own note ``uuid``, also from the mail about it that was not sent yet. Raises like
+    ``readers.delete_own``."""
+    file = reader.link.file
+    with rt.db.write(file.owner_id):
+        readers.delete_own(rt, reader, "notes", uuid)
+        notices.retract_note(rt, file.id)
 
 
 def list_visible(rt: Runtime, reader: ReaderContext, viewer: ViewerRow | None) -> list[NoteRow]:

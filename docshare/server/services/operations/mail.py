@@ -68,17 +68,19 @@ def enqueue(
     file_id: int | None = None,
     gathers_ms: int | None = None,
     notice: tuple[int, str] | None = None,
+    at: int | None = None,
 ) -> None:
     """Write a mail into the outbox, in the caller's transaction, unless it is a notice that its account has turned
     off.
 
     Parameters: ``recipient`` one address; ``subject`` may contain names of documents and people with any characters;
     ``body`` plain text; ``file_id`` of the file it is about; ``gathers_ms`` how long it waits for more events, see
-    ``find_gathering``; ``notice`` the id of the account and the kind of notice, a key of ``unsubscribe.NOTICES``.
+    ``find_gathering``; ``notice`` the id of the account and the kind of notice, a key of ``unsubscribe.NOTICES``;
+    ``at`` the moment (ms) of the first event it is about, None for now.
     """
     if notice is not None and unsubscribe.is_muted(rt, *notice):
         return
-    now = rt.clock()
+    now = rt.clock() if at is None else at
     gathers_until = None if gathers_ms is None else now + gathers_ms
     can_send = rt.mailer.is_configured and not rules.is_placeholder(recipient)
     next_at = (gathers_until or now) if can_send else None
@@ -110,6 +112,11 @@ def find_gathering(rt: Runtime, recipient: str, file_id: int) -> tuple[int, int]
 def rewrite(rt: Runtime, mail_id: int, subject: str, body: str) -> None:
     """Replace the subject and the body of the waiting mail ``mail_id``, in the caller's transaction."""
     mail_rows.rewrite(rt.db, mail_id, rules.sanitize_header(subject), body)
+
+
+def discard(rt: Runtime, mail_id: int) -> None:
+    """Delete the waiting mail ``mail_id``, in the caller's transaction."""
+    mail_rows.delete(rt.db, mail_id)
 
 
 def send_due(rt: Runtime, find_image: ImageFinder | None = None) -> int:

@@ -42,8 +42,9 @@ def notify_view(rt: Runtime, file_id: int, session_id: int, now: int) -> None:
     files.mark_notified(rt.db, file_id, now)
 
 
-def notify_note(rt: Runtime, file_id: int, note: MailedNote) -> None:
-    """Enqueue a mail about a new ``note`` on the file ``file_id``, if its owner wants it, in the caller's transaction.
+def notify_note(rt: Runtime, file_id: int, note: MailedNote, now: int) -> None:
+    """Enqueue a mail about a ``note`` that was added to the file ``file_id`` at ``now`` (ms), if its owner wants it, in
+    the caller's transaction.
 
     A mail about notes waits for five minutes; it includes the notes that are added meanwhile and not deleted.
     """
@@ -54,10 +55,28 @@ def notify_note(rt: Runtime, file_id: int, note: MailedNote) -> None:
     if gathering is None:
         subject, body = _compose_notes_mail(rt, owner, [note], 1)
         notice = (owner.account_id, unsubscribe.COMMENTS)
-        mail.enqueue(rt, owner.email, subject, body, file_id=file_id, gathers_ms=NOTE_MAIL_DELAY_MS, notice=notice)
+        mail.enqueue(
+            rt, owner.email, subject, body, file_id=file_id, gathers_ms=NOTE_MAIL_DELAY_MS, notice=notice, at=now
+        )
         return
-    mail_id, begun_at = gathering
+    _rewrite_notes_mail(rt, owner, file_id, *gathering)
+
+
+def retract_note(rt: Runtime, file_id: int) -> None:
+    """Remove a note that its reader has just deleted from the mail that still waits for more notes, in the caller's
+    transaction."""
+    owner = files.find_notified_owner(rt.db, file_id)
+    gathering = owner and mail.find_gathering(rt, owner.email, file_id)
+    if owner and gathering:
+        _rewrite_notes_mail(rt, owner, file_id, *gathering)
+
+
+def _rewrite_notes_mail(rt: Runtime, owner: NotifiedOwner, file_id: int, mail_id: int, begun_at: int) -> None:
+    """Rewrite the mail ``mail_id`` about the notes since ``begun_at`` (ms), or delete it if there are none any more."""
     notes = feedback.list_notes_since(rt.db, file_id, begun_at, _MAX_NOTES_PER_MAIL)
+    if not notes:
+        mail.discard(rt, mail_id)
+        return
     count = feedback.count_notes_since(rt.db, file_id, begun_at)
     mail.rewrite(rt, mail_id, *_compose_notes_mail(rt, owner, notes, count))
 

@@ -119,6 +119,11 @@ def rewrite(store: Store, mail_id: int, subject: str, body: str) -> None:
     store.execute(Mail.update(subject=subject, body=body).where(Mail.id == mail_id))
 
 
+def delete(store: Store, mail_id: int) -> None:
+    """Delete a mail."""
+    store.execute(Mail.delete().where(Mail.id == mail_id))
+
+
 def list_due(store: Store, now: int, limit: int) -> list[MailRow]:
     """Return up to ``limit`` mails that are due, without those about files in the trash."""
     query = _select_mails().where(Mail.next_at <= now, ~_is_file_trashed()).order_by(Mail.next_at).limit(limit)
@@ -147,11 +152,12 @@ def mark_failed(store: Store, mail_id: int, error: str, *, next_at: int | None, 
     store.execute(Mail.update(next_at=next_at, failed_at=failed_at, error=error).where(Mail.id == mail_id))
 
 
-def readdress(store: Store, old: str, new: str, next_at: int | None) -> None:
-    """Send the mails to ``old`` that were not sent yet to ``new``; ``next_at`` is when those without a next attempt are
-    due."""
+def readdress(store: Store, account_id: int, old: str, new: str, next_at: int | None) -> None:
+    """Send the mails of an account to ``old`` that were not sent yet to ``new``; ``next_at`` is when those without a
+    next attempt are due. An invitation to read a file keeps the address that its sender entered."""
     query = Mail.update({Mail.recipient: new, Mail.next_at: fn.COALESCE(Mail.next_at, next_at)})
-    store.execute(query.where(Mail.recipient == old, Mail.sent_at.is_null(), Mail.failed_at.is_null()))
+    is_own = (Mail.account == account_id) | (Mail.account.is_null() & Mail.file.is_null())
+    store.execute(query.where(Mail.recipient == old, Mail.sent_at.is_null(), Mail.failed_at.is_null(), is_own))
 
 
 def delete_expired(store: Store, created_by: int) -> int:
