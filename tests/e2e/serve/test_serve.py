@@ -1,6 +1,7 @@
 """``docshare serve`` as shell users and scripts use it."""
 
 import json
+import os
 import select
 import signal
 import sqlite3
@@ -244,6 +245,18 @@ def test_the_ready_file_contains_the_base_url(env: dict[str, str], tmp_path: Pat
     process, url = start_server("--port", "0", "--ready-file", str(tmp_path / "ready"), env=env)
     stop_process(process)
     assert (tmp_path / "ready").read_text() == url + "\n"
+
+
+def test_a_pipe_as_ready_file_is_written_and_not_replaced(env: dict[str, str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ready")
+    pipe = os.open(tmp_path / "ready", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        process, url = start_server("--port", "0", "--ready-file", str(tmp_path / "ready"), env=env)
+        stop_process(process)
+        assert (tmp_path / "ready").is_fifo()
+        assert os.read(pipe, 100).decode() == url + "\n"
+    finally:
+        os.close(pipe)
 
 
 def test_serve_with_another_data_directory_does_not_change_the_profile(env: dict[str, str], tmp_path: Path) -> None:
