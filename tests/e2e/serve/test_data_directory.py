@@ -75,6 +75,14 @@ def test_a_start_without_the_documents_is_an_error_until_their_links_are_frozen(
     assert run_docshare("admin", "account", "list", env=env).returncode == 0
 
 
+def test_a_data_directory_in_quotes_is_an_error(env: dict[str, str], tmp_path: Path) -> None:
+    for quote in "\"'":
+        quoted = f"{quote}{tmp_path / 'data'}{quote}"
+        done = run_docshare("serve", "--port", "0", env={**env, "DOCSHARE_DATA_DIR": quoted}, cwd=tmp_path)
+        assert (done.returncode, "a path without quotes" in done.stderr) == (2, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_empty_data_directory_name_is_an_error(env: dict[str, str], tmp_path: Path) -> None:
     for line in (["serve", "--port", "0"], ["admin", "account", "list"]):
         done = run_docshare(*line, "--data", "", env=env, cwd=tmp_path)
