@@ -269,6 +269,13 @@ def test_serve_with_another_data_directory_does_not_change_the_profile(env: dict
     assert stat.S_IMODE((tmp_path / "other").stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize("host", ["' 127.0.0.1'", "127.0.0.1:80", "no-such-host.invalid"])
+def test_a_host_that_is_not_an_address_exits_with_2(env: dict[str, str], tmp_path: Path, host: str) -> None:
+    done = run_docshare("serve", "--port", "0", env={**env, "DOCSHARE_HOST": host})
+    assert (done.returncode, "cannot listen on" in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "state" / "crash.log").exists()
+
+
 def test_a_port_in_use_exits_with_7_without_a_traceback(env: dict[str, str]) -> None:
     process, url = start_server("--port", "0", env=env)
     try:
