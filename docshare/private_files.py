@@ -18,8 +18,11 @@ def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> 
     """Write ``content`` (text as UTF-8) to ``path`` so that readers see either the old or the new file.
 
     A symbolic link keeps its target, and an existing file its mode and owner; a new or ``private`` file is 0600 from
-    its first byte.
+    its first byte. A device or pipe is written in place.
     """
+    if is_special(path):
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return
     target = Path(os.path.realpath(path))
     make_directory(target.parent)
     temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
@@ -31,6 +34,12 @@ def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> 
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+def is_special(path: str | Path) -> bool:
+    """Return whether ``path`` is a device, pipe or socket, or a link to one: its data goes to others, so it is written
+    in place. A file moved over it would replace it: root would lose /dev/null, and the reader of a pipe would wait."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def open_lock(path: Path) -> int:

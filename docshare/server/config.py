@@ -262,8 +262,12 @@ def _parse_metrics_access(value: Any) -> str:
 
 
 def _parse_directory(value: Any) -> Path:
-    path = value if isinstance(value, Path) else Path(_parse_text(value))
-    return path.expanduser().absolute()
+    if isinstance(value, Path):
+        return value.expanduser().absolute()
+    text = _parse_text(value)
+    if text[0] == text[-1] and text[0] in "\"'":  # else the server creates an empty instance in a folder of that name
+        raise ValueError("expected a path without quotes: docker --env-file, for one, does not remove them")
+    return Path(text).expanduser().absolute()
 
 
 OPTIONS: dict[str, Callable[[Any], Any]] = {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,9 +23,11 @@ from docshare.server.store.database import SERVING_LOCK
 from docshare.server.store.identity import directory_id, instance_key, write_private
 from docshare.server.store.lock import DirectoryLock
 from docshare.server.store.migrations import migrate
+from docshare.server.store.tables import contents as content_rows
 from docshare.server.store.tables import instance as instance_rows
 
 _DIRECTORIES = ("blobs", "tmp", "cache")
+_REQUIRED_DOCUMENTS = 8  # of which one must be in the store
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ def open_instance(config: Config) -> Iterator[Instance]:
             encryption.require_master_key(rt)
             _require_same_folder(rt)
             _claim_storage(rt)
+            _require_documents(rt)
             key = instance_key(config.data_dir)
             _clean_up(rt)
             yield Instance(rt, key)
@@ -129,6 +133,23 @@ def _claim_storage(rt: Runtime) -> None:
         raise ConfigError(
             "storage_url: the store has the documents of another database; name another bucket, prefix or folder"
         )
+
+
+def _require_documents(rt: Runtime) -> None:
+    """Raise ConfigError if the folder of documents has none of the newest, as on a disk that is not mounted: documents
+    uploaded now would be hidden once it is. Only log a warning if several instances share the database or the store,
+    where no command freezes the links of lost documents. Raises OSError and StorageUnreachableError."""
+    newest = content_rows.list_open_blobs(rt.db, _REQUIRED_DOCUMENTS)
+    if not newest or any(map(rt.blobs.exists, newest)):
+        return
+    if rt.db.is_shared or rt.blobs.is_shared:
+        LOGGER.warning("the store has none of the %d newest documents of this database", len(newest))
+        return
+    folder, directory = rt.config.data_dir / "blobs", shlex.quote(str(rt.config.data_dir))
+    raise ConfigError(
+        f"{folder} has none of the newest documents: mount their disk, put them back, or restore a backup (docshare "
+        f"admin restore); if they are lost, docshare admin check --repair --data {directory} freezes their links"
+    )
 
 
 def _mark_database(rt: Runtime) -> None:

@@ -43,6 +43,10 @@ class PortInUse(Exception):
     """The address is in use or not available."""
 
 
+class InvalidHost(Exception):
+    """The host is not an address, and its name cannot be resolved."""
+
+
 @dataclass(frozen=True)
 class ServingInstance:
     """A running server. ``url``: its address on this host, not the public base URL."""
@@ -79,11 +83,14 @@ class BoundPort:
 
 @contextmanager
 def bind_port(host: str, number: int) -> Iterator[BoundPort]:
-    """Bind port ``number`` of ``host`` (0: a free one) for the duration of the block. Raises ``PortInUse``."""
+    """Bind port ``number`` of ``host`` (0: a free one) for the duration of the block. Raises ``PortInUse`` and
+    ``InvalidHost``."""
     try:
         sockets = bind_sockets(host, number)
     except OSError as error:
         raise PortInUse(f"cannot listen on {host} port {number}: {error.strerror or error}") from None
+    except ValueError:  # of waitress, also for a name that cannot be resolved
+        raise InvalidHost(f"cannot listen on {host!r}: not an address, nor a name that can be resolved") from None
     port = BoundPort(sockets)
     try:
         yield port

@@ -12,11 +12,13 @@ import pytest
 from docshare.server.rules.deliveries import DeliveryLane, DueDelivery, select_deliveries
 from docshare.server.services.webhooks import dispatch
 from docshare.server.workers.dispatcher import Dispatcher
+from docshare.server.workers.jobs import JOBS, run_job
 from tests.support.outside.due_deliveries import deliver_due
 from tests.support.outside.import_source import Script, hold_connection
 from tests.support.outside.receivers import (
     LOOPBACK_NETWORKS,
     OK,
+    SERVER_ERROR,
     ReceivedRequest,
     add_webhook,
     deliver_until_idle,
@@ -274,3 +276,38 @@ def test_an_event_is_delivered_to_every_webhook_that_subscribes_to_it(world: Wor
     assert one.requests[0].body == two.requests[0].body
     assert one.requests[0].delivery != two.requests[0].delivery
     assert none.requests == []
+
+
+def test_a_delivery_of_a_time_when_the_clock_was_ahead_is_sent_once_it_is_corrected(world: World, file: str) -> None:
+    with open_receiver() as receiver:
+        add_webhook(world.pia, receiver.url)
+        world.clock.advance(days=365)
+        record_replacements(world, file)
+        world.clock.advance(days=-365)
+        for job in JOBS:
+            run_job(world.rt, job)
+        assert deliver_due(world.rt) == 1
+    assert len(receiver.requests) == 1
+
+
+def test_a_delivery_that_waits_for_its_retry_is_not_sent_earlier(world: World, file: str) -> None:
+    with open_receiver(SERVER_ERROR) as receiver:
+        add_webhook(world.pia, receiver.url)
+        record_replacements(world, file)
+        for wait in (1, 10, 60):
+            assert deliver_due(world.rt) == 1
+            for job in JOBS:
+                run_job(world.rt, job)
+            assert deliver_due(world.rt) == 0
+            world.clock.advance(minutes=wait)
+
+
+def test_a_claim_of_a_crashed_server_is_released_though_the_clock_starts_earlier(world: World, file: str) -> None:
+    with open_receiver() as receiver:
+        add_webhook(world.pia, receiver.url)
+        record_replacements(world, file)
+        world.clock.advance(hours=1)
+        assert len(dispatch.claim_due(world.rt, 8)) == 1
+        world.clock.advance(hours=-1)
+        assert dispatch.release_claims(world.rt) == 1
+        assert deliver_due(world.rt) == 1

@@ -15,7 +15,7 @@ from docshare.server.services.links import denials, invites
 from docshare.server.services.oauth import grants
 from docshare.server.services.operations import encryption, mail, sweeps, worker_metrics
 from docshare.server.services.readership import viewing
-from docshare.server.services.webhooks import deliveries
+from docshare.server.services.webhooks import deliveries, dispatch
 from docshare.server.store import reserve
 from docshare.server.store.blobs import REMOVAL_JOB
 
@@ -61,6 +61,7 @@ JOBS: tuple[Job, ...] = (
     Job("delete old reader salts", 3600, viewing.delete_old_salts),
     Job("delete old mails", 3600, mail.delete_expired),
     Job("delete old deliveries", 3600, deliveries.delete_expired),
+    Job("reschedule distant deliveries", 60, dispatch.reschedule_distant),
     Job("delete old events", 3600, activity_feed.delete_expired),
     Job("delete expired grants", 3600, grants.delete_expired),
 )

@@ -56,6 +56,33 @@ def test_a_start_without_the_database_keeps_the_documents(
     assert run_docshare("admin", "check", env=env).returncode == 0
 
 
+def test_a_start_without_the_documents_is_an_error_until_their_links_are_frozen(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    with run_server(tmp_path) as server:
+        files = {"file": ("a.pdf", simple_pdf(pages=1))}
+        requests.post(f"{server.url}/api/v1/files", files=files, headers=server.headers, timeout=30).raise_for_status()
+    (data / "blobs").rename(tmp_path / "kept")
+    for line in (["serve", "--port", "0"], ["admin", "account", "list"]):
+        done = run_docshare(*line, env=env)
+        assert (done.returncode, f"{data / 'blobs'} has none of the newest" in done.stderr) == (2, True), done.stderr
+    (data / "blobs").rmdir()
+    (tmp_path / "kept").rename(data / "blobs")
+    assert run_docshare("admin", "account", "list", env=env).returncode == 0
+    (data / "blobs").rename(tmp_path / "kept")
+    assert run_docshare("admin", "check", "--repair", env=env).returncode == 13
+    assert run_docshare("admin", "account", "list", env=env).returncode == 0
+
+
+def test_a_data_directory_in_quotes_is_an_error(env: dict[str, str], tmp_path: Path) -> None:
+    for quote in "\"'":
+        quoted = f"{quote}{tmp_path / 'data'}{quote}"
+        done = run_docshare("serve", "--port", "0", env={**env, "DOCSHARE_DATA_DIR": quoted}, cwd=tmp_path)
+        assert (done.returncode, "a path without quotes" in done.stderr) == (2, True), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_empty_data_directory_name_is_an_error(env: dict[str, str], tmp_path: Path) -> None:
     for line in (["serve", "--port", "0"], ["admin", "account", "list"]):
         done = run_docshare(*line, "--data", "", env=env, cwd=tmp_path)

@@ -1,6 +1,7 @@
 """``docshare serve`` as shell users and scripts use it."""
 
 import json
+import os
 import select
 import signal
 import sqlite3
@@ -246,6 +247,18 @@ def test_the_ready_file_contains_the_base_url(env: dict[str, str], tmp_path: Pat
     assert (tmp_path / "ready").read_text() == url + "\n"
 
 
+def test_a_pipe_as_ready_file_is_written_and_not_replaced(env: dict[str, str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ready")
+    pipe = os.open(tmp_path / "ready", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        process, url = start_server("--port", "0", "--ready-file", str(tmp_path / "ready"), env=env)
+        stop_process(process)
+        assert (tmp_path / "ready").is_fifo()
+        assert os.read(pipe, 100).decode() == url + "\n"
+    finally:
+        os.close(pipe)
+
+
 def test_serve_with_another_data_directory_does_not_change_the_profile(env: dict[str, str], tmp_path: Path) -> None:
     with (tmp_path / "errors").open("w") as errors:
         process, url = start_server("--data", str(tmp_path / "other"), "--port", "0", env=env, errors=errors)
@@ -254,6 +267,13 @@ def test_serve_with_another_data_directory_does_not_change_the_profile(env: dict
     assert "ds_live_" in (tmp_path / "errors").read_text(), "the new owner's key is shown once"
     assert f"docshare profile add NAME --url {url} --with-token" in (tmp_path / "errors").read_text()
     assert stat.S_IMODE((tmp_path / "other").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("host", ["' 127.0.0.1'", "127.0.0.1:80", "no-such-host.invalid"])
+def test_a_host_that_is_not_an_address_exits_with_2(env: dict[str, str], tmp_path: Path, host: str) -> None:
+    done = run_docshare("serve", "--port", "0", env={**env, "DOCSHARE_HOST": host})
+    assert (done.returncode, "cannot listen on" in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "state" / "crash.log").exists()
 
 
 def test_a_port_in_use_exits_with_7_without_a_traceback(env: dict[str, str]) -> None:

@@ -4,13 +4,14 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.storage import write_error
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.text import clean
 from docshare.contract.media import STORED_TYPE
+from docshare.private_files import is_special
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -56,13 +57,15 @@ def sanitize_name(offered: str) -> str:
 
 
 def store(ctx: "Context", content: "DownloadedContent", path: Path) -> int:
-    """Write ``content`` to ``path`` and return its size. An interrupted write leaves ``path`` as it was."""
+    """Write ``content`` to ``path`` and return its size. An interrupted write leaves ``path`` as it was, except for a
+    device or pipe."""
     part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
-    size = 0
     try:
+        if is_special(path):
+            with open(path, "wb") as out:
+                return _write_blocks(ctx, content, out)
         with open(part, "xb") as out:
-            for block in track_progress(ctx, content):
-                size += out.write(block)
+            size = _write_blocks(ctx, content, out)
             out.flush()
             os.fsync(out.fileno())
         os.replace(part, path)
@@ -72,6 +75,10 @@ def store(ctx: "Context", content: "DownloadedContent", path: Path) -> int:
         with suppress(OSError):
             part.unlink()
     return size
+
+
+def _write_blocks(ctx: "Context", content: "DownloadedContent", out: IO[bytes]) -> int:
+    return sum(out.write(block) for block in track_progress(ctx, content))
 
 
 def track_progress(ctx: "Context", content: "DownloadedContent") -> Iterator[bytes]:

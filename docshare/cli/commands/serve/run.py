@@ -19,6 +19,7 @@ from docshare.cli.framework.admin_channel import run_on_directory, translate_dat
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.sources import build_items, check_item
+from docshare.cli.local.storage import replace_file
 from docshare.contract.plans import Plan as AccountPlan
 
 if TYPE_CHECKING:
@@ -209,9 +210,7 @@ def _set_up_owner(ctx: Context, plan: ServeOptions, server: "ServingInstance", f
 def _announce_ready(ctx: Context, plan: ServeOptions, base_url: str, token: str) -> None:
     """Print the base URL, or with --print-env the two lines for a shell to evaluate."""
     if plan.ready_file is not None:
-        partial = plan.ready_file.with_name(plan.ready_file.name + ".new")
-        partial.write_text(base_url + "\n", encoding="utf-8")
-        partial.replace(plan.ready_file)
+        replace_file(plan.ready_file, base_url + "\n")
     if plan.print_env:
         ctx.print(f"export DOCSHARE_URL={shlex.quote(base_url)}\nexport DOCSHARE_TOKEN={shlex.quote(token)}")
     else:

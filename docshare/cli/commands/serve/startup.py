@@ -76,7 +76,7 @@ def start_server(ctx: Context, plan: ServeOptions) -> "Iterator[ServingInstance]
     """
     from docshare.server.instance import announce, open_instance
     from docshare.server.pdf.probe import UnconfinedError
-    from docshare.server.serve import PortInUse, ServingInstance, bind_port, serve_instance
+    from docshare.server.serve import InvalidHost, PortInUse, ServingInstance, bind_port, serve_instance
     from docshare.server.services.operations import environment_checks
     from docshare.server.store.lock import AlreadyLocked
     from docshare.server.supervisor import WorkerFailedError
@@ -96,6 +96,8 @@ def start_server(ctx: Context, plan: ServeOptions) -> "Iterator[ServingInstance]
                 announce(instance, port.url, port.host)
         except PortInUse as error:
             raise Stop(ExitCode.CONFLICT, str(error), hint="--port 0 selects a free port.") from None
+        except InvalidHost as error:
+            raise Stop(ExitCode.USAGE, str(error), hint="Check --host or DOCSHARE_HOST.") from None
         except AlreadyLocked:
             raise Stop(ExitCode.CONFLICT, f"another docshare process is using {config.data_dir}") from None
         except UnconfinedError as error:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from docshare.contract.limits import SECOND
-from docshare.contract.webhooks import DISABLE_AFTER, retry_delay
+from docshare.contract.webhooks import DISABLE_AFTER, RETRY_MS, retry_delay
 from docshare.server.logs import LOGGER
 from docshare.server.rules import deliveries as rules
 from docshare.server.rules.deliveries import DeliveryLane, DueDelivery
@@ -22,6 +22,7 @@ from docshare.server.store.tables.deliveries import ClaimedDelivery as ClaimedDe
 
 _QUEUE = "deliveries"  # one key for all accounts, because a batch contains deliveries of many
 _LEASE_MS = 30 * SECOND  # an attempt takes at most 10 seconds and is recorded at once
+_ANY_TIME = 2**63 - 1
 
 
 class AttemptResult(NamedTuple):
@@ -85,13 +86,24 @@ def release_claims(rt: Runtime) -> int:
     claims, so call this only while nothing is being sent.
     """
     now = rt.clock()
-    claimed_by = now - _LEASE_MS if rt.db.is_shared else now
+    # Without others, a claim may also seem to be of the future: a machine without a battery starts with an old time.
+    claimed_by = now - _LEASE_MS if rt.db.is_shared else _ANY_TIME
     if not deliveries.has_claims(rt.db, claimed_by):
         return 0
     with rt.db.write():
         released = deliveries.release_claims(rt.db, claimed_by)
         deliveries.abandon_disabled(rt.db, now)
     return released
+
+
+def reschedule_distant(rt: Runtime) -> int:
+    """Make the deliveries due that are scheduled later than any retry is, as after a clock that was ahead has been
+    corrected. Return how many."""
+    now = rt.clock()
+    if not deliveries.has_scheduled_after(rt.db, now + max(RETRY_MS)):
+        return 0
+    with rt.db.write(_QUEUE):
+        return deliveries.reschedule_after(rt.db, now + max(RETRY_MS), now)
 
 
 def _apply_result(rt: Runtime, result: AttemptResult, now: int) -> None:

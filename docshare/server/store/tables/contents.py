@@ -119,6 +119,12 @@ def stream_blobs(store: Store) -> Iterator[str]:
     return (blob for (blob,) in store.stream(_STORED_BLOBS))
 
 
+def list_open_blobs(store: Store, limit: int) -> list[str]:
+    """Return the keys of the blobs of the newest files whose links are not frozen, at most ``limit``."""
+    statement = "SELECT blob FROM files WHERE destroyed_at IS NULL AND frozen_at IS NULL ORDER BY id DESC LIMIT ?"
+    return [blob for (blob,) in store.fetch_all(statement, (limit,))]
+
+
 def list_stored(store: Store | DatabaseFile, blobs: Sequence[str]) -> set[str]:
     """Return which of ``blobs`` a file or an asset refers to."""
     rows = store.fetch_all(

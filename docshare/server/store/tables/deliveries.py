@@ -298,6 +298,16 @@ def release_claims(store: Store, claimed_by: int) -> int:
     return store.execute(Delivery.update(claimed_at=None).where(Delivery.claimed_at <= claimed_by))
 
 
+def has_scheduled_after(store: Store, latest: int) -> bool:
+    """Return whether any delivery is scheduled after ``latest`` (ms)."""
+    return bool(Delivery.select().where(Delivery.next_at > latest).exists(store.engine))
+
+
+def reschedule_after(store: Store, latest: int, now: int) -> int:
+    """Make the deliveries due at ``now`` that are scheduled after ``latest`` (ms). Return how many."""
+    return store.execute(Delivery.update(next_at=now).where(Delivery.next_at > latest, Delivery.claimed_at.is_null()))
+
+
 def list_ids_of_event(store: Store, after_id: int, file_id: int, event: str, body: str) -> list[int]:
     """Return the ids, greater than ``after_id``, of the deliveries of one event of a file, in ascending order."""
     query = Delivery.select(Delivery.id).where(Delivery.id > after_id, Delivery.file == file_id)

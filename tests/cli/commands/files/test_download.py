@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,21 @@ def test_a_pdf_is_not_printed_on_a_terminal(api: FakeApi, shell: Shell) -> None:
 def test_json_contains_path_and_size(api: FakeApi, shell: Shell, work_dir: Path) -> None:
     offer_download(api)
     assert shell("download", ID, "--json").json == {"file": ID, "path": "deck.pdf", "size": len(PDF)}
+
+
+@pytest.mark.parametrize("name", ["pipe", "link"])
+@pytest.mark.parametrize("options", [[], ["--force"]], ids=["plain", "force"])
+def test_a_pipe_is_written_and_not_replaced(
+    api: FakeApi, shell: Shell, work_dir: Path, name: str, options: list[str]
+) -> None:
+    os.mkfifo(work_dir / "pipe")
+    (work_dir / "link").symlink_to("pipe")
+    pipe = os.open(work_dir / "pipe", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        api.on("GET", f"/files/{ID}/content", FakeResponse(b"%PDF-1.7\n", 200, {"Content-Type": "application/pdf"}))
+        assert shell("download", ID, "-o", name, *options).code == 0
+        assert list_names(work_dir) == ["link", "pipe"]
+        assert (work_dir / name).is_fifo()
+        assert os.read(pipe, 100) == b"%PDF-1.7\n"
+    finally:
+        os.close(pipe)
