@@ -21,7 +21,7 @@ PROBLEMS: dict[str, ProblemRow] = {
     "insufficient_scope": ProblemRow(403, "Insufficient scope", "Use a credential that has this scope."),
     "forbidden": ProblemRow(403, "Forbidden", "Use the account that owns the file, or free a file slot."),
     "not_found": ProblemRow(404, "Not found", "Check the id. Files of other accounts are not shown."),
-    "method_not_allowed": ProblemRow(405, "Method not allowed", "The Allow header lists the methods of this address."),
+    "method_not_allowed": ProblemRow(405, "Method not allowed", "The Allow header lists the methods of this URL."),
     "conflict": ProblemRow(409, "Conflict", "Read the current state and try again."),
     "gone": ProblemRow(410, "Gone", "The link has ended. Replace the content, or share the document again."),
     "payload_too_large": ProblemRow(413, "Payload too large", "Send less data. GET /api/v1/user shows the limits."),
@@ -33,7 +33,7 @@ PROBLEMS: dict[str, ProblemRow] = {
     "headers_too_large": ProblemRow(431, "Request headers too large", "Send fewer or shorter headers."),
     "internal": ProblemRow(500, "Internal error", "Try again, or send the X-Request-Id to the operator."),
     "not_implemented": ProblemRow(501, "Not implemented", "This variant of the request is not supported."),
-    "bad_gateway": ProblemRow(502, "Bad gateway", "Check that the source address works, and try again."),
+    "bad_gateway": ProblemRow(502, "Bad gateway", "Check that the source URL works, and try again."),
     "unavailable": ProblemRow(503, "Unavailable", "Try again later."),
 }
 

@@ -96,7 +96,7 @@ def parse_kinds(text: str | None) -> tuple[str, ...]:
 
     kinds = () if text is None else tuple(dict.fromkeys(text.split(",")))
     if not set(kinds) <= set(ACTIVITY_KINDS):
-        raise Problem("bad_request", "kind must be one or several of " + ", ".join(ACTIVITY_KINDS) + ".")
+        raise Problem("bad_request", "kind must be one or more of " + ", ".join(ACTIVITY_KINDS) + ".")
     return kinds
 
 

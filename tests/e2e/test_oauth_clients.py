@@ -170,7 +170,7 @@ def test_client_list_and_remove(server: ServerProcess, browser: requests.Session
 @pytest.mark.parametrize(
     ("args", "code", "expected"),
     [
-        (("create", "X", "--redirect-uri", "http://app.example.com/cb"), 9, "is not an allowed redirect address"),
+        (("create", "X", "--redirect-uri", "http://app.example.com/cb"), 9, "is not an allowed redirect URI"),
         (("create", "X"), 2, "redirect-uri"),
         (("remove", "nobody", "--yes"), 3, "There is no client 'nobody'"),
         (("remove", "docshare-cli"), 2, "--yes"),

@@ -78,7 +78,7 @@ def test_an_event_on_a_gated_link_requires_an_email_or_clearing_the_gate(
 
 def test_an_email_is_rejected_if_the_link_has_no_gate(world: World, uploaded_file: dict[str, Any]) -> None:
     code, detail, _ = assert_trigger_refused(world, "file.viewed", uploaded_file, values={"email": "ann@acme.example"})
-    assert (code, detail) == ("conflict", "The link does not ask readers for an address or a form.")
+    assert (code, detail) == ("conflict", "The link does not ask readers for an email address or a form.")
 
 
 def test_an_invite_view_does_not_require_an_email_for_the_gate(world: World, uploaded_file: dict[str, Any]) -> None:

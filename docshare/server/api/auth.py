@@ -190,7 +190,7 @@ def _find_problem(caller: Caller, entrance: AccessRule, allowance: Allowance, ta
     if caller.lane is Lane.MANAGE:
         return _find_manage_problem(caller, entrance)
     if caller.only_file_id is not None and not entrance.is_for_one_file:
-        return Problem("forbidden", "This key is for one file, and this route is not about that file.")
+        return Problem("forbidden", "This key is restricted to one file and cannot use this route.")
     if caller.lane is not Lane.SESSION and not entrance.allows_bearer:
         return invalid_credential(
             "Only signed-in browsers can use this route; with a key, use the same route below /api/v1."

@@ -123,9 +123,9 @@ def _handle_unexpected(error: Exception) -> Response:
 
 
 _DETAILS = {
-    400: "The request cannot be read.",
-    404: "There is nothing at this address.",
-    405: "This address does not support this method.",
+    400: "The server cannot read the request.",
+    404: "There is nothing at this URL.",
+    405: "This URL does not support this method.",
     413: "The body is too large.",
     415: "This content type is not supported here.",
 }

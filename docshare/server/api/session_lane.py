@@ -30,7 +30,9 @@ def find_session_caller(rt: Runtime, header: HeaderOf) -> Caller | None:
 def find_csrf_problem(rt: Runtime, header: HeaderOf) -> Problem | None:
     """Return ``forbidden`` unless a page of this server sent the request, with the CSRF token of the session."""
     if not is_same_origin(rt, header("sec-fetch-site"), header("origin")):
-        return Problem("forbidden", "The request was not sent from a page of this server.", hint="Send it from there.")
+        return Problem(
+            "forbidden", "The request was not sent from a page of this server.", hint="Send it from one of its pages."
+        )
     session = sign_in.find_signed_in(rt, _read_session_cookie(rt, header))
     given = (header(CSRF_HEADER) or "").encode("utf-8", "replace")
     if session is None or not hmac.compare_digest(given, session.csrf.encode()):

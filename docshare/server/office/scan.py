@@ -70,7 +70,7 @@ def scan_document(path: StoredBytes | Path, kind: str, *, required: bool = False
     except OSError as error:
         _log.error("Could not check an office document: %s", error)
         raise Problem(
-            "unavailable", "The document cannot be checked at the moment.", headers={"Retry-After": "10"}
+            "unavailable", "The server cannot check the document now.", headers={"Retry-After": "10"}
         ) from error
     except (subprocess.SubprocessError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         _log.warning("Stopped the check of an office document: %s", type(error).__name__)

@@ -18,7 +18,7 @@ _TYPE_NAMES = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "
 def require_kind(kind: str | None) -> str:
     """Return ``kind`` if it is a kind of asset. Raises ``bad_request``."""
     if kind not in ASSET_KINDS:
-        raise Problem("bad_request", f"The form needs a part 'kind': {', '.join(ASSET_KINDS)}.")
+        raise Problem("bad_request", f"The form requires a part 'kind', one of: {', '.join(ASSET_KINDS)}.")
     return kind
 
 

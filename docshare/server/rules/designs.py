@@ -62,7 +62,9 @@ def is_claimable(bound: DesignFile, now: int) -> bool:
 def require_updates_allowed(bound: DesignFile) -> None:
     """Raise ``forbidden`` if the design tool may not replace the document of the link."""
     if bound.frozen_at is not None:
-        raise Problem("forbidden", "The link is frozen while it is being reviewed.", hint="Ask the operator.")
+        raise Problem(
+            "forbidden", "The link is frozen while the operator reviews it.", hint="Ask the operator of this server."
+        )
     if not read_settings(bound.settings)[UPDATES_SETTING]:
         hint = f"Switch {UPDATES_SETTING} on in the settings of the file."
         raise Problem("forbidden", "The link does not accept updates from the design tool.", hint=hint)

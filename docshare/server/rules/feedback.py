@@ -122,7 +122,7 @@ def parse_tap(body: Mapping[str, Any]) -> str | None:
     if body.get("cta") is True and "hotspot" not in body:
         return None
     if "cta" in body:
-        raise Problem("bad_request", "A tap names either one hotspot or the call to action.")
+        raise Problem("bad_request", "A tap must name either one hotspot or the call to action.")
     return fields.parse_uuid("hotspot", body.get("hotspot"))
 
 
@@ -131,7 +131,9 @@ def require_feedback_quota(kind: str, own: int, of_file: int) -> None:
     ``of_file`` rows, can have no more."""
     bound = FEEDBACK_QUOTAS[kind]
     if own >= bound.per_viewer:
-        raise Problem("conflict", f"You have left {bound.per_viewer} {kind} here, the maximum.")
+        raise Problem(
+            "conflict", f"You have left {bound.per_viewer} {kind} on this document, the maximum for a reader."
+        )
     if of_file >= bound.per_file:
         raise Problem("conflict", f"This document does not accept more {kind}.")
 

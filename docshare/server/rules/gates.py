@@ -157,7 +157,7 @@ def validate_form(what: LinkRequirements, sent: Mapping[str, str]) -> dict[str, 
         raise Problem("unprocessable", "The form is incomplete or invalid.", extra={"errors": errors})
     key, address = find_email(what, values)
     if what.domains and not _is_at_domain(address, what.domains):
-        message = "Addresses at this domain cannot open this document. Use the address that received the link."
+        message = "Email addresses at this domain cannot open this document. Use the one that received the link."
         raise Problem(
             "forbidden", "The email address does not belong to an allowed domain.", extra={"errors": {key: message}}
         )

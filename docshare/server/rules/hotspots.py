@@ -35,7 +35,7 @@ def parse_hotspot(args: Mapping[str, str]) -> HotspotInput:
     """
     link, audio = args.get("link"), args.get("audio")
     if (link is None) == (audio is None):
-        raise Problem("bad_request", "A hotspot has either a link or a sound.")
+        raise Problem("bad_request", "A hotspot must have either a link or a sound.")
     url = None if link is None else fields.parse_https_url("link", link)
     label = fields.text_parser(0, _LABEL_CHARS)("label", args.get("label", ""))
     return HotspotInput(

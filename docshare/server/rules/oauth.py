@@ -1,4 +1,4 @@
-"""The OAuth rules: redirect addresses, user codes, and the state of a refresh token. Pure.
+"""The OAuth rules: redirect URIs, user codes, and the state of a refresh token. Pure.
 
 Redirect addresses match exactly; loopback ones may vary the port (RFC 8252).
 """
@@ -41,7 +41,7 @@ def refresh_token_state(rotated_at: int | None, now: int) -> RefreshTokenState:
 
 
 def is_registered_redirect(registered: Iterable[str], asked: str) -> bool:
-    """Return whether ``asked`` is one of the ``registered`` redirect addresses, or a loopback address that differs
+    """Return whether ``asked`` is one of the ``registered`` redirect URIs, or a loopback address that differs
     only in its port. ``localhost`` is a name that may resolve to another machine, so it must match exactly."""
     return any(asked == one or _is_same_except_port(one, asked) for one in registered)
 
@@ -76,13 +76,13 @@ def _strip_port(parts: SplitResult) -> tuple[str | None, ...]:
 
 
 def require_redirect_uris(uris: list[str]) -> list[str]:
-    """Return the redirect addresses of a new client without duplicates. Raises ``bad_request``.
+    """Return the redirect URIs of a new client without duplicates. Raises ``bad_request``.
 
     Accepted are https on any host, http on this machine, and the private-use scheme of an app; without a fragment or
     a user name.
     """
     if not 1 <= len(uris) <= MAX_REDIRECT_URIS:
-        raise Problem("bad_request", f"A client has 1 to {MAX_REDIRECT_URIS} redirect addresses.")
+        raise Problem("bad_request", f"A client must have 1 to {MAX_REDIRECT_URIS} redirect URIs.")
     for uri in uris:
         parts = _split_url(uri)
         if parts is None or len(uri) > URL_CHARS or "#" in uri or not _HOST.fullmatch(parts.netloc):
@@ -96,14 +96,16 @@ def require_redirect_uris(uris: list[str]) -> list[str]:
 
 def _redirect_problem(uri: str) -> Problem:
     hint = "Use https://..., http://127.0.0.1/... or an app's scheme such as com.example.app:/callback, without a '#'."
-    return Problem("bad_request", f"'{uri[:200]}' is not an allowed redirect address.", hint=hint)
+    return Problem("bad_request", f"'{uri[:200]}' is not an allowed redirect URI.", hint=hint)
 
 
 def require_client_name(name: str) -> str:
     """Return the name of a client as the consent page shows it, trimmed. Raises ``bad_request``."""
     name = name.strip()
     if not 1 <= len(name) <= MAX_CLIENT_NAME_CHARS or not name.isprintable():
-        raise Problem("bad_request", f"The name of a client is one line of 1 to {MAX_CLIENT_NAME_CHARS} characters.")
+        raise Problem(
+            "bad_request", f"The name of a client must be one line of 1 to {MAX_CLIENT_NAME_CHARS} characters."
+        )
     return name
 
 

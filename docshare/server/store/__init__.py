@@ -10,5 +10,5 @@ neither services nor ``http``.
 never overlap: a check such as "has this account a free slot" and the change that follows are one step. SQLite has one
 lock for all. PostgreSQL takes an advisory lock of the account until after the commit, because its sequences assign
 ids before it: without that lock a reader could move a cursor past a row that is committed later. Facts of all
-accounts (link names, short ids) are protected by unique constraints, and a write that names no account runs alone.
+accounts (custom links, short ids) are protected by unique constraints, and a write that names no account runs alone.
 """

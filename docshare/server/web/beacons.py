@@ -96,7 +96,7 @@ def _check_request() -> None:
     allowance = current_runtime().limits.hit(BEACON_POLICY, network_prefix(client_address()), BEACON_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
-        raise Problem("rate_limited", "Too many beacons from one address.", headers=retry)
+        raise Problem("rate_limited", "Too many beacons from your network.", headers=retry)
     # If the browser reports the origin, it must be this server. For other clients the token is sufficient.
     if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
         raise Problem("forbidden", "Beacons are sent by the share page.")

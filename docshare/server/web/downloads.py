@@ -39,7 +39,7 @@ def _send_copy(name: str) -> Response:
     allowance = current_runtime().limits.hit(DOWNLOAD_POLICY, network_prefix(client_address()), DOWNLOAD_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
-        raise Problem("rate_limited", "Too many downloads from one address.", headers=retry, extra={"reason": "busy"})
+        raise Problem("rate_limited", "Too many downloads from your network.", headers=retry, extra={"reason": "busy"})
     copy = _make_copy(name)
     response = answers.file_response(copy.file, copy.size, "application/pdf")
     response.headers["Content-Disposition"] = content_disposition("attachment", copy.name)

@@ -38,7 +38,7 @@ def search(name: str) -> Response:
     allowance = runtime.limits.hit(SEARCH_POLICY, network_prefix(client_address()), SEARCH_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
-        raise Problem("rate_limited", "Too many searches from one address.", headers=retry)
+        raise Problem("rate_limited", "Too many searches from your network.", headers=retry)
     wanted = request.args.get("q", ""), int(start), client_address()
     response = derived.send_page_part(
         link.file.uuid,

@@ -52,7 +52,7 @@ class _ClientAdapter:
         return self.row.client_id
 
     def get_default_redirect_uri(self) -> None:
-        """Return None: a client must send its redirect address."""
+        """Return None: a client must send its redirect URI."""
 
     def get_allowed_scope(self, scope: str | None) -> str | None:
         return normalize_scopes(scope)
@@ -385,7 +385,7 @@ def _require_one_client_authentication(form: MultiDict[str, str]) -> None:
 def _validate_parameters(values: MultiDict[str, str]) -> OAuth2Request:
     """Raise InvalidRequestError for parameters that are sent twice (RFC 6749, 3.1 and 3.2) or cannot be quoted.
 
-    The error is never redirected: the redirect address may be the one that is sent twice.
+    The error is never redirected: the redirect URI may be the one that is sent twice.
     """
     if any(len(values.getlist(name)) > 1 for name in values):
         raise InvalidRequestError(_DUPLICATE_PARAMETER)

@@ -45,7 +45,7 @@ def oembed() -> Response:
         raise Problem("not_implemented", "Only format=json is supported.")
     address = request.args.get("url")
     if not address:
-        raise Problem("bad_request", "The parameter 'url' is required: the address of a share link.")
+        raise Problem("bad_request", "The parameter 'url' is required: a share link.")
     link = _resolve_address(runtime, address)
     metadata = public.build_metadata(link)
     if not metadata.is_alive:

@@ -34,7 +34,7 @@ def test_a_mark_on_a_replaced_document_is_not_saved(
     feedback_document.replace(simple_pdf(pages=3))
     page.keyboard.press("1")
     expect(page.locator("#feedback-words")).to_have_text(
-        "The mark on page 1 is not saved. The document has changed in the meantime; load the page again."
+        "The mark on page 1 is not saved. The document has changed in the meantime; reload the page."
     )
     assert feedback_document.get_feedback("page-marks")["viewers"] == []
     # Apart from the mark, the page may still request resources of the old version.

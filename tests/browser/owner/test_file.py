@@ -257,7 +257,7 @@ def test_the_link_can_be_copied(browser: Browser, owner_file_pages: OwnerFilePag
 def test_the_forms_work_without_scripts(browser: Browser, owner_file_pages: OwnerFilePages) -> None:
     with owner_file_pages.open_page(browser, "/settings", java_script_enabled=False) as page:
         expect(page.locator("[data-row]:visible")).to_have_count(5)
-        page.get_by_label("Link name").fill("other-name")
+        page.get_by_label("Custom link").fill("other-name")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("status")).to_have_text("Saved.")
         page.goto(owner_file_pages.page_url("/hotspots"))
@@ -313,7 +313,7 @@ def test_the_settings_and_a_rejected_form_have_no_violation(
         assert list_all_violations(page) == []
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         assert (list_all_violations(page), is_within_window(page)) == ([], True)
-        page.get_by_label("Link name").fill("Not a name")
+        page.get_by_label("Custom link").fill("Not a name")
         page.get_by_label("Readers may leave notes").check()
         page.get_by_label("Password", exact=True).fill("open sesame")
         page.get_by_label("Only these email domains").fill("nowhere")
@@ -323,12 +323,12 @@ def test_the_settings_and_a_rejected_form_have_no_violation(
         expect(page.get_by_label("Only these email domains")).to_have_accessible_description(
             "It must be a bare domain such as example.com. One per line, such as example.com. Empty: all."
         )
-        expect(page.get_by_label("Link name")).to_have_value("Not a name")
+        expect(page.get_by_label("Custom link")).to_have_value("Not a name")
         expect(page.get_by_label("Readers may leave notes")).to_be_checked()
         expect(page).to_have_title("Error: Series A deck.pdf")
         assert (list_all_violations(page), is_within_window(page)) == ([], True)
-        page.get_by_role("link", name="Link name").click()
-        expect(page.get_by_label("Link name")).to_be_focused()
+        page.get_by_role("link", name="Custom link").click()
+        expect(page.get_by_label("Custom link")).to_be_focused()
 
 
 @pytest.mark.parametrize("size", [{}, HANDHELD], ids=["desktop", "phone"])

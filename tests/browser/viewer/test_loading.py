@@ -166,7 +166,7 @@ def test_a_replaced_document_offers_a_reload(browser: Browser, report: str) -> N
 
 
 @pytest.mark.parametrize(("status", "words"), [
-    (403, "The requirements of this document have changed. Load the page again."),
+    (403, "The requirements of this document have changed. Reload the page."),
     (404, "This document has changed."),
     (410, "This link has ended."),
 ])  # fmt: skip

@@ -25,7 +25,7 @@ each_write_about_the_document = pytest.mark.parametrize(
 
 
 def assert_outdated(answer: TestResponse) -> None:
-    assert (answer.status_code, answer.text) == (409, "The document has changed in the meantime; load the page again.")
+    assert (answer.status_code, answer.text) == (409, "The document has changed in the meantime; reload the page.")
 
 
 @each_write_about_the_document

@@ -68,7 +68,7 @@ def get_title(page: HtmlElement) -> str:
         ({"slug": "No!"}, "c-slug", "It must be 1 to 64 lowercase letters, digits or hyphens."),
         ({"slug": "files"}, "c-slug",
          "It must be a different word: 'files' is reserved in addresses of this server."),
-        ({"slug": "taken"}, "c-slug", "The link name 'taken' is taken. Choose another one."),
+        ({"slug": "taken"}, "c-slug", "The custom link 'taken' is taken. Choose another one."),
     ],
 )  # fmt: skip
 def test_an_invalid_setting_is_explained_beside_its_control(
@@ -94,7 +94,7 @@ def test_all_invalid_settings_are_listed_and_the_first_one_gets_the_focus(world:
     assert [item.words for item in page.find_one(class_="wrong").find_all("li")] == [
         "Number of views: Enter a whole number from 0 to 1,000,000.",
         "Pages that readers see, From: Enter the first and the last page in order, or leave both empty for all pages.",
-        "Link name: It must be 1 to 64 lowercase letters, digits or hyphens.",
+        "Custom link: It must be 1 to 64 lowercase letters, digits or hyphens.",
     ]
     opened = [node.find_one("h2").words for node in page.find_all("details", class_="group") if "open" in node.attrs]
     assert opened == ["How long", "Permissions of readers", "How it looks"]

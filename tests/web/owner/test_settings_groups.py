@@ -43,7 +43,7 @@ EXPECTED = {
         "--no-download --pages 2-3 --watermark readerChoice=null --receipt --comments --comments-public --marks "
         "--annotations",
     ),
-    "How it looks": ("Link name q3, sender not shown", "--slug q3 --hide-sender"),
+    "How it looks": ("Custom link q3, sender not shown", "--slug q3 --hide-sender"),
     "Notifications": ("Email about each view, email about notes", "--notify --notify-comments"),
 }
 EXPECTED_DEFAULTS = {
@@ -132,7 +132,7 @@ def test_the_commands_give_another_file_the_same_settings(
     if not settings:
         put_settings(world, other.made, **ALL_SETTINGS)
     commands = [describe_group(group)[1][1] for group in list_groups(file.get_page("/settings"))]
-    put_settings(world, file.made, slug="")  # a link name belongs to one file
+    put_settings(world, file.made, slug="")  # a custom link belongs to one file
     env = {key: value for key, value in os.environ.items() if not key.startswith("DOCSHARE_")}
     with serve_world(world) as url:
         env |= {"DOCSHARE_URL": url, "DOCSHARE_TOKEN": world.pia.key, "HOME": str(tmp_path), "NO_COLOR": "1"}

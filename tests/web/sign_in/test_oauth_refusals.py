@@ -24,12 +24,12 @@ def app(world: World) -> OAuthApp:
     return make_app(world)
 
 
-# Errors that are not redirected because the client or its redirect address is not verified.
+# Errors that are not redirected because the client or its redirect URI is not verified.
 PAGE_ERRORS = {
     "no client": {"client_id": None},
     "an unknown client": {"client_id": "nobody"},
-    "no redirect address": {"redirect_uri": None},
-    "an empty redirect address": {"redirect_uri": ""},
+    "no redirect URI": {"redirect_uri": None},
+    "an empty redirect URI": {"redirect_uri": ""},
     "another host": {"redirect_uri": "https://evil.example.com/callback"},
     "another path": {"redirect_uri": REDIRECT + "/more"},
     "a path below": {"redirect_uri": REDIRECT + "/../x"},
@@ -112,8 +112,8 @@ TOKEN_ERRORS: dict[str, tuple[dict[str, str | None], str, int]] = {
     "a wrong verifier": ({"code_verifier": "x" * 43}, "invalid_grant", 400),
     "the challenge as verifier": ({"code_verifier": make_challenge(VERIFIER)}, "invalid_grant", 400),
     "a short verifier": ({"code_verifier": "x" * 42}, "invalid_request", 400),
-    "no redirect address": ({"redirect_uri": None}, "invalid_grant", 400),
-    "another redirect address": ({"redirect_uri": REDIRECT + "/more"}, "invalid_grant", 400),
+    "no redirect URI": ({"redirect_uri": None}, "invalid_grant", 400),
+    "another redirect URI": ({"redirect_uri": REDIRECT + "/more"}, "invalid_grant", 400),
     "no client": ({"client_id": None, "client_secret": None}, "invalid_client", 401),
     "an unknown client": ({"client_id": "nobody"}, "invalid_client", 400),
     "no secret": ({"client_secret": None}, "invalid_client", 401),

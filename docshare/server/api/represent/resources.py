@@ -23,8 +23,8 @@ from docshare.server.services.readership import visits
 _MAX_NAMED_PICTURES, _MAX_LISTED_PICTURES = 3, 100
 _NAME_CHARS, _ADDRESS_CHARS = 60, 500
 _END_REASONS = {
-    "expired": "The owner set a date for this link to end, and that date has passed.",
-    "burned": "This link could be opened a limited number of times, and all views have been used.",
+    "expired": "The owner set an expiry date for this link, and that date has passed.",
+    "burned": "This link could be opened a limited number of times, and that limit is reached.",
 }
 
 

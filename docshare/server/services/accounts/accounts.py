@@ -290,7 +290,7 @@ def revoke_key(rt: Runtime, uuid: str, account_id: int | None = None) -> dict[st
         key = account_rows.find_key(rt.db, uuid.lower(), account_id)
         if key is None:
             hint = "List them: docshare admin key list EMAIL" if account_id is None else None
-            raise Problem("not_found", "There is no key with this uuid.", hint=hint)
+            raise Problem("not_found", "There is no such key.", hint=hint)
         if key.revoked_at is None:
             account_rows.revoke_key(rt.db, key.id, now)
     return _describe_key(key, key.revoked_at or now)
@@ -312,7 +312,7 @@ def get_by_email(rt: Runtime, email: str) -> Account:
     account = account_rows.find_by_email(rt.db, email.strip())
     if account is None:
         detail = f"There is no account for {email.strip()}."
-        raise Problem("not_found", detail, hint="See 'docshare admin account list'.")
+        raise Problem("not_found", detail, hint="List them: docshare admin account list")
     return account
 
 

@@ -63,7 +63,7 @@ def invite_colleague(rt: Runtime, caller: Caller, email: str, name: str, plan: P
     Raises ``forbidden`` for any other caller, ``rate_limited``, and what ``invite`` raises.
     """
     accounts.require_instance_owner(rt, caller)
-    _require_allowance(rt, INVITATIONS_PER_ACCOUNT, caller.uuid, "There were too many invitations.")
+    _require_allowance(rt, INVITATIONS_PER_ACCOUNT, caller.uuid, "Too many invitations.")
     return invite(rt, email, name, plan)
 
 
@@ -74,9 +74,11 @@ def request_reset(rt: Runtime, email: str, address: str) -> None:
     ``not_found`` if no mail server is configured, ``rate_limited`` for the network ``address``.
     """
     if not rt.mailer.is_configured:
-        raise Problem("not_found", "This server cannot send email.", hint="Ask its operator for a sign-in link.")
+        raise Problem(
+            "not_found", "This server cannot send email.", hint="Ask the person who runs it for a sign-in link."
+        )
     started = time.monotonic()
-    _require_allowance(rt, RESETS_PER_NETWORK, network_prefix(address), "There were too many requests.")
+    _require_allowance(rt, RESETS_PER_NETWORK, network_prefix(address), "Too many requests.")
     email = email.strip()
     # Counted for unknown addresses as well: the limit must not reveal which addresses have an account.
     is_allowed = rt.limits.hit(RESETS_PER_ACCOUNT, digest(email.lower()), RESETS_PER_ACCOUNT.limit).is_allowed
@@ -126,7 +128,7 @@ def change_email(rt: Runtime, caller: Caller, email: str) -> bool:
     if not rt.mailer.is_configured or is_placeholder(email):
         accounts.set_email(rt, caller.email, email)
         return True
-    _require_allowance(rt, CONFIRMATIONS_PER_ACCOUNT, caller.uuid, "There were too many changes.")
+    _require_allowance(rt, CONFIRMATIONS_PER_ACCOUNT, caller.uuid, "Too many changes of the email address.")
     with rt.db.write():
         sign_in_rows.delete_links(rt.db, caller.account_id, CONFIRMATION)
         link = sign_in.create_account_link(rt, caller.account_id, CONFIRMATION, CONFIRMATION_LINK_MS, email)

@@ -69,7 +69,9 @@ def create(rt: Runtime, caller: Caller, wanted: KeyInput) -> tuple[dict[str, Any
         file = None if wanted.file is None else files.get_owned(rt, caller, wanted.file)
         active = [row for row in account_rows.list_keys(rt.db, caller.account_id) if row.scopes and not row.revoked_at]
         if len(active) >= MAX_RESTRICTED_KEYS:
-            raise Problem("bad_request", f"An account can have at most {MAX_RESTRICTED_KEYS} restricted keys.")
+            raise Problem(
+                "bad_request", f"The account has {MAX_RESTRICTED_KEYS} restricted keys, the maximum for an account."
+            )
         uuid = rt.random_uuid()
         account_rows.insert_key(
             rt.db,
@@ -107,7 +109,7 @@ def require_full_access(caller: Caller) -> None:
     """Raise ``forbidden`` unless the caller is a personal key or a signed-in browser."""
     if caller.is_restricted or caller.lane not in (Lane.API_KEY, Lane.SESSION):
         headers = {"WWW-Authenticate": f'{CHALLENGE} error="insufficient_scope"'}
-        raise Problem("forbidden", "Keys are managed with a personal API key, or on the account page.", headers=headers)
+        raise Problem("forbidden", "Only personal API keys and the account page can manage keys.", headers=headers)
 
 
 def describe(rt: Runtime, row: ApiKey) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def create_link(rt: Runtime, email: str) -> str:
     with rt.db.write():
         account = accounts.find_by_email(rt.db, email.strip())
         if account is None:
-            hint = "See 'docshare admin account list'."
+            hint = "List them: docshare admin account list"
             raise Problem("not_found", f"There is no account for {email.strip()}.", hint=hint)
         if account.disabled_at is not None:
             hint = f"Enable it: docshare admin account enable {account.email}"

@@ -80,7 +80,7 @@ def _verify_claim(rt: Runtime, token: str, authority: TrustedIssuer, names: tupl
         raise invalid_credential("The token of the design tool is not valid, or it has expired.") from error
     except KeysUnreachable as error:
         raise Problem(
-            "unavailable", "The keys of the design tool cannot be fetched now.", headers=_RETRY_HEADERS
+            "unavailable", "The server cannot fetch the keys of the design tool now.", headers=_RETRY_HEADERS
         ) from error
     found = next((claims[name] for name in names if name in claims), None)
     if not isinstance(found, str) or not 0 < len(found) <= _MAX_ID_CHARS:

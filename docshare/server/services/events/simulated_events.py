@@ -93,7 +93,7 @@ def _prepare_view(rt: Runtime, scene: TriggerContext) -> Values:
     size = page_range.reader_window(scene.link).size
     if not size:
         hint = f"Change it: docshare settings set {scene.link.file.short_id} --pages FROM-TO"
-        raise Problem("conflict", "The document has no page of the page range, so nobody can view it.", hint=hint)
+        raise Problem("conflict", "The page range contains no pages of the document, so nobody can view it.", hint=hint)
     time_ms = scene.values.get("timeMs")
     pages = scene.values.get("pagesViewed") or min(
         _DEFAULT_PAGES, size, (time_ms or _DEFAULT_PAGE_MS) // simulated_reading.MIN_PAGE_MS
@@ -182,7 +182,7 @@ def _prepare_gate(rt: Runtime, scene: TriggerContext) -> Values:
         raise Problem("conflict", "The link requires a password, which the server does not know.", hint=hint)
     if GATE not in what.kinds:
         hint = f"Switch it on: docshare settings set {link.file.short_id} requireEmail=true"
-        raise Problem("conflict", "The link does not ask readers for an address or a form.", hint=hint)
+        raise Problem("conflict", "The link does not ask readers for an email address or a form.", hint=hint)
     if gates.VIEW in what.kinds and not scene.has_consent:
         raise visits.consent_required()
     answers = _build_answers(what, scene.values)

@@ -78,7 +78,9 @@ def _resolve_link(rt: Runtime, event: TriggerInput) -> Link:
     through = _resolve_variant(rt, link, event.variant) if event.variant else link
     if through is None:
         raise Problem(
-            "not_found", f"The file has no such variant: {event.variant}.", hint="A revoked variant has no readers."
+            "not_found",
+            f"There is no variant '{event.variant}' of this file.",
+            hint="A revoked variant has no readers.",
         )
     return through
 

@@ -63,7 +63,7 @@ def find_words(rt: Runtime, link: Link, shown: PageWindow, typed: str, start: in
     if len(typed) > MAX_WORDS_CHARS:
         raise Problem("bad_request", f"At most {MAX_WORDS_CHARS} characters can be searched for.")
     words = finding.normalize_words(typed)
-    refusal = "Too many searches are running now."
+    refusal = "Too many searches are running."
     reader = tenants.text_slot_key(rt, link.file, address)
     with slots.hold_slot(rt.text_slots, reader, refusal, wait_s=_SLOT_WAIT_S):
         return _find_in_time(rt, link, shown, words, start, address)

@@ -111,7 +111,7 @@ def fetch_document(rt: Runtime, order: ImportRequest, ceiling: SourceLimit, owne
         with slots.hold_slot(
             rt.outbound.transfer_slots,
             owner,
-            "Too many documents are being imported now.",
+            "Too many documents are being imported.",
             wait_s=_SLOT_WAIT_S,
             code="rate_limited",
         ):
@@ -149,7 +149,7 @@ def require_unchanged(before: DesignFile | None, now: DesignFile | None) -> None
     """Raise ``conflict`` if the link of the design changed while its document was fetched, and what
     ``require_updates_allowed`` raises."""
     if (before is None) != (now is None) or (before is not None and not before.is_same_content(now)):
-        raise Problem("conflict", "The link of this design was changed while the document was being fetched.")
+        raise Problem("conflict", "The link of this design was changed while the server fetched the document.")
     if now is not None:
         design_rules.require_updates_allowed(now)
 

@@ -81,7 +81,7 @@ def replace_document(
         caller = recheck_caller(rt, caller)
         intake_rules.require_size(caller.plan, document.size)
         if _get_target(rt, caller, name).content_version != target.content_version:
-            raise Problem("conflict", "The document was changed while this one was being received.")
+            raise Problem("conflict", "The document was changed while the server received the new one.")
         return store_next_version(rt, target, document, keep=rules.parse_keep_anchors(clear_anchors))
 
 

@@ -52,7 +52,7 @@ def change_settings(rt: Runtime, caller: Caller, name: str, body: Mapping[str, A
         # Checked twice: a rejected request must not cost a hash, and hashing must not hold the write lock.
         _resolve_change(rt, caller, name, sent, now)
         sent["password"] = share_passwords.hash_password(rt, sent["password"])
-    # A link name is unique among all accounts.
+    # A custom link is unique among all accounts.
     with rt.db.write(None if "slug" in sent else caller.account_id):
         file, settled, kept = _resolve_change(rt, caller, name, sent, now)
         if sent:
@@ -124,7 +124,7 @@ def _require_slug_free(rt: Runtime, slug: str) -> None:
     must never lead to another document.
     """
     if sharing.is_slug_taken(rt.db, slug):
-        raise Problem("conflict", f"The link name '{slug}' is taken.", hint="Choose another one.", field="slug")
+        raise Problem("conflict", f"The custom link '{slug}' is taken.", hint="Choose another one.", field="slug")
 
 
 def _save(rt: Runtime, file: FileRow, settled: Mapping[str, Any], kept: Mapping[str, Any], now: int) -> None:

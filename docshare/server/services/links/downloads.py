@@ -90,7 +90,7 @@ def download_copy(
     """
     form = _choose_form(rt, link, cookie, viewer_token)
     if not (form.is_owner or link.settings["allowDownload"]):
-        raise Problem("forbidden", "The owner of this document has not allowed downloading it.")
+        raise Problem("forbidden", "The owner of this document does not allow downloads.")
     if not rules.can_make_download(link.file.size, as_stored=form.derivation is None):
         raise Problem("forbidden", "This document is too large to be downloaded in the form that its owner allows.")
     copy = _open_copy(rt, link, form, address)
@@ -142,9 +142,9 @@ def _open_bytes(rt: Runtime, link: Link, form: _CopyForm, address: str) -> IO[by
             store_warning(rt, link, rules.classify_failure(error.reason, is_permanent=True))
             detail = "This document cannot be downloaded in the form that its owner allows."
             raise Problem(
-                "unprocessable", detail, hint="Ask the person who sent you the link for the document."
+                "unprocessable", detail, hint="Ask the person who sent you the link to send you the document."
             ) from error
-        detail = "The copy cannot be created at the moment."
+        detail = "The server cannot create the copy now."
         raise Problem("unavailable", detail, headers={"Retry-After": _RETRY_AFTER_S}) from error
 
 

@@ -117,7 +117,9 @@ def check_entry(
 def link_frozen() -> Problem:
     """Return the problem for a link that the operator has frozen: only its owner can read the document."""
     hint = "If you need the document, ask the person who sent you the link."
-    return Problem("forbidden", "This link is on hold while it is being reviewed.", hint=hint, extra={"reason": FROZEN})
+    return Problem(
+        "forbidden", "This link is on hold while the operator reviews it.", hint=hint, extra={"reason": FROZEN}
+    )
 
 
 def issue_ticket(rt: Runtime) -> str:

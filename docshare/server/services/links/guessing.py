@@ -97,9 +97,7 @@ def verify_password(
             return _check_password(rt, lock, stored, password, here, whole, key)
         if turns.is_verified(key, rt.clock()):
             return True
-    raise Problem(
-        "unavailable", "Too many passwords are being checked now.", headers={"Retry-After": str(_BUSY_RETRY_S)}
-    )
+    raise Problem("unavailable", "Too many passwords are being checked.", headers={"Retry-After": str(_BUSY_RETRY_S)})
 
 
 def _check_password(
@@ -123,7 +121,7 @@ def _link_key(address: str) -> str:
 def _require_allowed(allowance: Allowance) -> None:
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
-        raise Problem("rate_limited", "Too many unknown links were requested from this network.", headers=retry)
+        raise Problem("rate_limited", "Too many unknown links were requested from your network.", headers=retry)
 
 
 def _require_no_delay(rt: Runtime, lock: AttemptLimits, here: str, whole: str) -> None:

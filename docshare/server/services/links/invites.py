@@ -115,7 +115,7 @@ def _create_invite(rt: Runtime, file_id: int, wanted: InviteInput) -> tuple[Invi
     if existing is not None:
         return existing, False
     if sharing.count_invites(rt.db, file_id) >= INVITES_PER_FILE:
-        raise Problem("bad_request", f"A file can have at most {INVITES_PER_FILE} invitations.")
+        raise Problem("bad_request", f"The file has {INVITES_PER_FILE} invitations, the maximum for a file.")
     row = InviteRow(rt.random_uuid(), short_ids.create_short_id(rt), wanted.email, wanted.name, now, None)
     sharing.insert_invite(rt.db, file_id, row)
     if wanted.mail:

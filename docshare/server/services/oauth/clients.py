@@ -21,7 +21,7 @@ class RegisteredClient(ClientRow):
 
     @property
     def redirect_list(self) -> list[str]:
-        """Return the registered redirect addresses."""
+        """Return the registered redirect URIs."""
         found: list[str] = json.loads(self.redirect_uris)
         return found
 
@@ -49,7 +49,7 @@ def find(rt: Runtime, client_id: str) -> RegisteredClient | None:
 def create(rt: Runtime, name: str, redirect_uris: list[str], *, public: bool) -> dict[str, Any]:
     """Register a client; return its description with ``clientSecret``, shown this once, unless it is ``public``.
 
-    Raises ``bad_request`` for an invalid redirect address, or a name that the consent page cannot show.
+    Raises ``bad_request`` for an invalid redirect URI, or a name that the consent page cannot show.
     """
     name, redirects = rules.require_client_name(name), rules.require_redirect_uris(redirect_uris)
     client_id, secret = rt.random_token(_ID_CHARS), None if public else rt.random_token(_SECRET_CHARS)

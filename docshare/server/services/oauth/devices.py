@@ -35,7 +35,7 @@ def begin(rt: Runtime, client: RegisteredClient, scopes: str, address: str) -> N
     """Begin a login of ``client`` from the network ``address``. Raises ``rate_limited`` after too many of them."""
     allowance = rt.limits.hit(LOGINS_PER_NETWORK, network_prefix(address), LOGINS_PER_NETWORK.limit)
     if not allowance.is_allowed:
-        raise _too_many("There were too many logins from this network.", allowance.reset_s)
+        raise _too_many("Too many logins from your network.", allowance.reset_s)
     now = rt.clock()
     new = NewLogin(rt.random_token(_DEVICE_CODE_CHARS), format_user_code(rt.random_bytes(USER_CODE_BYTES)))
     with rt.db.write():
@@ -87,7 +87,7 @@ def find_by_user_code(rt: Runtime, caller: Caller, typed: str, address: str) -> 
     for policy, key in counters:
         allowance = rt.limits.peek(policy, key, policy.limit)
         if not allowance.is_allowed:
-            raise _too_many("There were too many wrong codes.", allowance.reset_s)
+            raise _too_many("Too many wrong codes.", allowance.reset_s)
     code = parse_user_code(typed)
     found = None if code is None else sign_in.find_undecided_login(rt.db, _user_digest(code), rt.clock())
     if code is None or found is None:

@@ -143,4 +143,4 @@ def record_proofing(rt: Runtime, reader: ReaderContext, viewer: ViewerRow, kind:
 
 
 def _document_changed() -> Problem:
-    return Problem("conflict", "The document has changed in the meantime; load the page again.")
+    return Problem("conflict", "The document has changed in the meantime; reload the page.")

@@ -241,7 +241,7 @@ def delete_old_salts(rt: Runtime) -> int:
 def _verify_page_load(rt: Runtime, name: str, token: str, now: int) -> PageLoad:
     load = view_token.verify_token(instance_secret(rt, _SECRET), token)
     if load is None or load.public_id != name or now - load.issued_at > view_token.LIFETIME_MS:
-        raise Problem("forbidden", "The page is too old to report its reading; load it again.")
+        raise Problem("forbidden", "The page is too old to report its reading; reload it.")
     return load
 
 
@@ -256,7 +256,7 @@ def _is_reader(rt: Runtime, link: Link, sender: BeaconSender) -> bool:
     if owner:
         return False
     if owed:
-        raise Problem("forbidden", "The requirements of this document have changed; load its page again.")
+        raise Problem("forbidden", "The requirements of this document have changed; reload its page.")
     return True
 
 
@@ -264,7 +264,7 @@ def _require_start_allowed(rt: Runtime, sender: BeaconSender) -> None:
     allowance = rt.limits.hit(SESSION_START_POLICY, network_prefix(sender.address), SESSION_START_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
-        raise Problem("rate_limited", "There are too many readers at one address.", headers=retry)
+        raise Problem("rate_limited", "Too many readers on your network.", headers=retry)
 
 
 def _start_session(

@@ -127,7 +127,7 @@ def _requeue(rt: Runtime, delivery_id: int, now: int) -> None:
         return
     if is_disabled:
         hint = f"Enable it first: docshare webhooks enable {webhook}"
-        raise Problem("conflict", "This webhook is disabled; nothing is sent to it.", hint=hint)
+        raise Problem("conflict", "This webhook is disabled; the server sends nothing to it.", hint=hint)
     table.restart(rt.db, delivery_id, now)
 
 

@@ -33,7 +33,7 @@ def vet_registration(rt: Runtime, url: object, account_id: int) -> OutboundTarge
     target, policy = vet_target(rt, url)
     try:
         with slots.hold_slot(
-            rt.outbound.webhook_slots, account_id, "Too many hosts are being looked up now.", wait_s=_SLOT_WAIT_S
+            rt.outbound.webhook_slots, account_id, "Too many hosts are being looked up.", wait_s=_SLOT_WAIT_S
         ):
             rt.outbound.vet(target, policy, deadline_s=_LOOKUP_TIMEOUT_S)
     except OutboundError as error:

@@ -117,7 +117,7 @@ def post_test_event(rt: Runtime, receiver: Receiver, account_id: int | None, fil
     envelope = rules.build_test_event(library.find_newest_name(rt.db, account_id, file_id), rt.clock())
     body = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
     with slots.hold_slot(
-        rt.outbound.webhook_slots, account_id, "Too many webhooks are being tested now.", wait_s=_SLOT_WAIT_S
+        rt.outbound.webhook_slots, account_id, "Too many webhooks are being tested.", wait_s=_SLOT_WAIT_S
     ):
         return send.post_event(rt, receiver, event=TEST_KIND, body=body, delivery=rt.random_uuid(), attempt=1)
 

@@ -76,7 +76,7 @@ def _count_request() -> None:
     allowance = current_runtime().limits.hit(ENTRY_POLICY, network_prefix(client_address()), ENTRY_POLICY.limit)
     if not allowance.is_allowed:
         retry = {"Retry-After": str(allowance.reset_s)}
-        raise Problem("rate_limited", "Too many forms from one address.", headers=retry, extra={"reason": "busy"})
+        raise Problem("rate_limited", "Too many forms from your network.", headers=retry, extra={"reason": "busy"})
 
 
 def _submit(name: str, link: Link, *, embed: bool) -> Response:

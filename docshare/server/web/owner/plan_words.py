@@ -31,7 +31,7 @@ _INCLUDED_FEATURES = {
         "and sounds, and reports by day, page, country and device."
     ),
     Plan.PRO: (
-        "All of Basic, and page ranges, email gates and forms, watermarks, link names, personal links, "
+        "All of Basic, and page ranges, email gates and forms, watermarks, custom links, personal links, "
         "invitations, replacing content, and reports on single readers."
     ),
 }

@@ -121,7 +121,7 @@ def required_tier(owner: SignedInOwner, operation: str) -> str:
 def require_confirmation(word: str, form: Mapping[str, str]) -> None:
     """Raise ``bad_request`` unless ``word`` was typed to confirm an action that cannot be undone."""
     if form.get("confirm", "").strip().lower() != word:
-        raise Problem("bad_request", "Nothing was done.", hint=f"Type the word '{word}' to confirm.")
+        raise Problem("bad_request", "Nothing was changed.", hint=f"Type the word '{word}' to confirm.")
 
 
 def page_size(owned: OwnedFile, page: int) -> tuple[float, float]:

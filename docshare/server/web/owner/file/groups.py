@@ -52,7 +52,7 @@ def _describe_pages(file: Mapping[str, Any]) -> str:
 
 
 def _describe_slug(file: Mapping[str, Any]) -> str:
-    return f"link name {file['slug']}"
+    return f"custom link {file['slug']}"
 
 
 def _describe_choice(file: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "marksEnabled": ("Readers may pick and reject pages", ""),
     "annotationsEnabled": ("Readers may annotate areas of pages", ""),
     "watermark": ("Watermark on each page", "The address of the reader, if known, also in downloads; up to 100 MB."),
-    "slug": ("Link name", "Replaces the random part of the link: lowercase letters, digits and hyphens. The old link "
+    "slug": ("Custom link", "Replaces the random part of the link: lowercase letters, digits and hyphens. The old link "
              "keeps working."),
     "designToolUpdatesEnabled": ("The design tool may publish new versions", ""),
     "detachDesignToolDesign": ("Detach from its design", "Permanent: the design tool can publish no more versions."),

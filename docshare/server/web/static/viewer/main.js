@@ -197,7 +197,7 @@ class Viewer {
 
 /** @type {Record<number, string>} */
 const OUTDATED = {
-  403: "The requirements of this document have changed. Load the page again.",
+  403: "The requirements of this document have changed. Reload the page.",
   410: "This link has ended.",
 };
 
