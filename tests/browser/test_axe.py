@@ -234,7 +234,7 @@ def test_pages_of_ended_links_have_no_violation(browser: Browser, world: World, 
             assert find_violations(person.page) == []
         for number in range(world.rt.config.address_limit + 1):
             person.page.goto(f"{url}/{number:012d}")
-        person.page.get_by_role("heading", name="A little too fast").wait_for()
+        person.page.get_by_role("heading", name="Too many requests").wait_for()
         assert find_violations(person.page) == []
 
 

@@ -82,8 +82,8 @@ def render_disabled_mail(peer: str, uuid: str) -> tuple[str, str]:
     """
     host = peer.rpartition(":")[0]
     body = (
-        f"Your webhook to {host} has been disabled: the last {DISABLE_AFTER} events could not be delivered, each\n"
-        "after five attempts. Its queued deliveries have been dropped, and it receives no more events.\n\n"
+        f"The server has disabled your webhook to {host}: it could not deliver the last {DISABLE_AFTER} events, each\n"
+        "in five attempts. It has dropped the queued deliveries and sends no more events.\n\n"
         f"    Webhook: {uuid}\n\n"
         "See what went wrong:\n\n"
         f"    docshare webhooks deliveries {uuid}\n\n"

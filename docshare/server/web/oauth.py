@@ -50,7 +50,7 @@ def decide() -> Response:
         csrf.require_same_origin()
         holder = sign_in.find_signed_in(current_runtime(), session_cookie())
         if holder is None:
-            raise Problem("forbidden", "You are no longer signed in.", hint="Sign in, and begin again in the app.")
+            raise Problem("forbidden", "You are no longer signed in.", hint="Sign in and begin again in the app.")
         csrf.require_token(holder.csrf)
         decision = request.form.get("decision")
         if decision not in (APPROVE, DENY):

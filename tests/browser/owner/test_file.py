@@ -189,7 +189,7 @@ def test_an_image_can_be_uploaded_and_used(browser: Browser, owner_file_pages: O
             {"name": "sea.png", "mimeType": "image/png", "buffer": make_picture()}
         )
         page.get_by_role("button", name="Upload").click()
-        expect(page.get_by_role("status").first).to_have_text("It was uploaded.")
+        expect(page.get_by_role("status").first).to_have_text("The file was uploaded.")
         page.get_by_role("button", name="Use as the background").click()
         expect(page.get_by_role("status").first).to_have_text("Readers see it from now on.")
         expect(page.get_by_text("in use")).to_have_count(1)
@@ -227,7 +227,7 @@ def test_an_upload_after_the_session_ended_says_that_the_file_is_not_kept(
         page.context.clear_cookies()
         page.get_by_role("button", name=action, exact=True).click()
         expect(page.get_by_role("alert")).to_have_text(
-            "You are no longer signed in. Load this page again, sign in, and choose the file again."
+            "You are no longer signed in. Reload this page, sign in and choose the file again."
         )
 
 
@@ -341,7 +341,7 @@ def test_every_rejected_form_focuses_its_first_error_and_has_no_violation(
         (owner_file_pages.page_url("/invites"), "email", "nobody", "Invite"),
         (owner_file_pages.page_url("/hotspots"), "link", "film", "Add the hotspot"),
         (f"{owner_file_pages.url}/webhooks", "url", "nowhere", "Create the webhook"),
-        (f"{owner_file_pages.url}/account", "email", "nobody", "Change the address"),
+        (f"{owner_file_pages.url}/account", "email", "nobody", "Change the email address"),
         (f"{owner_file_pages.url}/account", "password", "short", "Set the password"),
     )
     with visitor(browser, **size) as person:

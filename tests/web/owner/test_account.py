@@ -225,9 +225,9 @@ def test_the_retention_periods_match_the_server(owner_browser: FlaskClient) -> N
     found = get_section_text(get_account_page(owner_browser), "kept")
     for words in (
         "computed 90 days", "with the reason 90 days", "replaced every 30 days", "IP addresses of readers never stored",
-        "The record of events 90 days", "Webhook deliveries and their attempts 90 days", "Sent emails 30 days",
+        "Events in the activity feed 90 days", "Webhook deliveries and their attempts 90 days", "Sent emails 30 days",
         "30 days; a sign-in link works for 10 minutes", "deleted 30 minutes after", "restored for 30 days",
-        "counts once the reader has touched", "at least two seconds after the page was opened",
+        "the reader has touched, clicked", "at least two seconds have passed since the page was opened",
     ):  # fmt: skip
         assert words in found
     assert (deliveries.RETENTION_MS, mail.RETENTION_MS, reading.MIN_OPEN_MS) == (

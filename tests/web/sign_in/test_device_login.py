@@ -89,7 +89,7 @@ def test_an_allowed_login_gets_tokens_once(app: OAuthApp) -> None:
 
 def test_a_denied_login_gets_nothing(app: OAuthApp) -> None:
     codes = begin_login(app)
-    assert "got no access" in enter(app.owner, codes["user_code"], decision="deny").text
+    assert "does not have access" in enter(app.owner, codes["user_code"], decision="deny").text
     assert error_of(poll(app, codes["device_code"])) == (400, "access_denied")
     assert enter(app.owner, codes["user_code"], decision="approve").status_code == 404
     assert app.world.rt.db.fetch_all("SELECT COUNT(*) FROM oauth_grants") == [(0,)]

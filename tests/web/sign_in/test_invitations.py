@@ -62,7 +62,7 @@ def sign_in_by_password(world: World, email: str, password: str = PASSWORD) -> i
 def invite(world: World, email: str = "kim@example.com") -> str:
     """Invite a colleague from the account page and return the path of the mailed link."""
     page = submit_and_follow(sign_in_owner(world), "/account/colleagues", colleague_email=email, tier="basic")
-    assert f"An invitation was mailed to {email}" in page
+    assert f"An invitation was emailed to {email}" in page
     return read_link_path(world, email)
 
 
@@ -194,7 +194,7 @@ def test_without_a_mail_server_the_page_says_whom_to_ask(world_without_mail: Wor
 def test_a_new_address_is_confirmed_by_a_mailed_link(world: World) -> None:
     browser = sign_in_browser(world, world.pia)
     page = submit_and_follow(browser, "/account/email", email="new@example.com")
-    assert "Follow the link that was mailed to new@example.com" in page
+    assert "Follow the link that was emailed to new@example.com" in page
     assert accounts.get_by_email(world.rt, world.pia.email).uuid == world.pia.uuid
     path = read_link_path(world, "new@example.com")
     assert "new@example.com" in visible_text(world.http.get(path))
@@ -207,7 +207,7 @@ def test_a_new_address_is_confirmed_by_a_mailed_link(world: World) -> None:
 def test_without_a_mail_server_a_new_address_is_effective_at_once(world_without_mail: World) -> None:
     world = world_without_mail
     browser = sign_in_browser(world, world.pia)
-    assert "Your address is new@example.com now" in submit_and_follow(
+    assert "Your email address is now new@example.com" in submit_and_follow(
         browser, "/account/email", email="new@example.com"
     )
     assert accounts.get_by_email(world.rt, "new@example.com").uuid == world.pia.uuid

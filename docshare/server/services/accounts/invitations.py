@@ -87,9 +87,10 @@ def request_reset(rt: Runtime, email: str, address: str) -> None:
         with rt.db.write():
             link = sign_in.create_account_link(rt, account.id, RESET, RESET_LINK_MS)
             body = (
-                f"Hello {account.name},\n\nsomebody asked to choose a new password for your account at "
+                f"Hello {account.name},\n\nsomebody requested a new password for your account at "
                 f"{rt.config.base_url}:\n\n    {link}\n\n"
-                "The link works once, for one hour. If it was not you, ignore this email: nothing was changed.\n"
+                "The link works once, for one hour. If you did not request it, ignore this email: nothing was "
+                "changed.\n"
             )
             mail.enqueue(rt, account.email, "Choose a new password", body)
     time.sleep(max(0.0, _RESET_S - (time.monotonic() - started)))
@@ -133,11 +134,11 @@ def change_email(rt: Runtime, caller: Caller, email: str) -> bool:
         sign_in_rows.delete_links(rt.db, caller.account_id, CONFIRMATION)
         link = sign_in.create_account_link(rt, caller.account_id, CONFIRMATION, CONFIRMATION_LINK_MS, email)
         body = (
-            f"Hello {caller.name},\n\nconfirm that {email} is the new address of your account at "
+            f"Hello {caller.name},\n\nconfirm that {email} is the new email address of your account at "
             f"{rt.config.base_url}:\n\n    {link}\n\n"
-            "The link works once, for one day. If you did not ask for it, ignore this email.\n"
+            "The link works once, for one day. If you did not request it, ignore this email: nothing was changed.\n"
         )
-        mail.enqueue(rt, email, "Confirm your new address", body)
+        mail.enqueue(rt, email, "Confirm your new email address", body)
     return False
 
 

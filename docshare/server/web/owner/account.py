@@ -86,8 +86,8 @@ def change_email(owner: SignedInOwner) -> AnyResponse:
     except Problem as problem:
         return _render_page(owner, problem, {"email": ("email", "Email address")}, email=email)
     if is_changed:
-        return redirect_with_message(_PATH, f"Your address is {email.strip()} now.")
-    return redirect_with_message(_PATH, f"Follow the link that was mailed to {email.strip()}.")
+        return redirect_with_message(_PATH, f"Your email address is now {email.strip()}.")
+    return redirect_with_message(_PATH, f"Follow the link that was emailed to {email.strip()}.")
 
 
 @blueprint.post("/account/colleagues")
@@ -105,7 +105,7 @@ def invite_colleague(owner: SignedInOwner) -> AnyResponse:
         controls = {"email": ("colleague-email", "Email address of a colleague"), "name": ("colleague-name", "Name")}
         return _render_page(owner, problem, controls, colleague_email=email, colleague_name=name, tier=tier)
     if invitation.link is None:
-        return redirect_with_message(_PATH, f"An invitation was mailed to {invitation.account.email}.")
+        return redirect_with_message(_PATH, f"An invitation was emailed to {invitation.account.email}.")
     return _render_page(owner, invitation_link=invitation.link, invited=invitation.account.email)
 
 

@@ -85,7 +85,7 @@ def _wrap_form(view: _View, refill: _View | None) -> _View:
             if owner is None:
                 if can_resume:
                     return _keep_form()
-                raise Problem("forbidden", "You are no longer signed in.", hint="Sign in, and repeat.")
+                raise Problem("forbidden", "You are no longer signed in.", hint="Sign in and try again.")
             try:
                 csrf.require_token(owner.csrf)
             except Problem:

@@ -23,15 +23,15 @@ from docshare.server.services.webhooks import deliveries
 
 _INCLUDED_FEATURES = {
     Plan.FREE: (
-        "Links with an end date, a QR code, downloads on or off, the feed of events, webhooks, and a first look at who "
+        "Links with an end date, a QR code, downloads on or off, the events feed, webhooks, and a first look at who "
         "reads."
     ),
     Plan.BASIC: (
-        "All of Free, and passwords, view limits, receipts, email notifications, the appearance of the viewer, logos "
-        "and sounds, and reports by day, page, country and device."
+        "Everything in Free, plus passwords, view limits, receipts, email notifications, the appearance of the viewer, "
+        "logos and sounds, and reports by day, page, country and device."
     ),
     Plan.PRO: (
-        "All of Basic, and page ranges, email gates and forms, watermarks, custom links, personal links, "
+        "Everything in Basic, plus page ranges, email gates and forms, watermarks, custom links, personal links, "
         "invitations, replacing content, and reports on single readers."
     ),
 }
@@ -83,8 +83,8 @@ def list_retention_rules(plan: Plan) -> list[RetentionRule]:
     return [
         RetentionRule("Your documents", "until you delete them. " + _describe_trash(plan)),
         RetentionRule(
-            "A document whose views are used up",
-            f"its content is deleted {_format_period(BURN_DELAY_MS)} after the last one",
+            "A document that reached its view limit",
+            f"its content is deleted {_format_period(BURN_DELAY_MS)} after the last view",
         ),
         RetentionRule("Readership, and the feedback of readers", "as long as the document"),
         RetentionRule(
@@ -95,11 +95,11 @@ def list_retention_rules(plan: Plan) -> list[RetentionRule]:
             "Visits that do not count, such as link previews, with the reason", _format_period(UNCOUNTED_RETENTION_MS)
         ),
         RetentionRule(
-            "The key by which two visits of one reader are recognized",
+            "The key that recognizes two visits of one reader",
             f"replaced every {_format_period(READER_SALT_MS)}",
         ),
         RetentionRule("IP addresses of readers", "never stored"),
-        RetentionRule("The record of events", _format_period(ACTIVITY_RETENTION_MS)),
+        RetentionRule("Events in the activity feed", _format_period(ACTIVITY_RETENTION_MS)),
         RetentionRule("Webhook deliveries and their attempts", _format_period(deliveries.RETENTION_MS)),
         RetentionRule("Sent emails", _format_period(mail.RETENTION_MS)),
         RetentionRule(

@@ -28,7 +28,7 @@ def show(owner: SignedInOwner, name: str) -> AnyResponse:
     looks = owned.file["viewerSettings"]
     used = {looks.get(kind, {}).get("assetId") for kind in _VIEWER_SETTINGS_BY_KIND}
     plan = required_tier(owner, "assets.create")
-    after = message_url(owner, f"{owned.path}/assets", "It was uploaded.")
+    after = message_url(owner, f"{owned.path}/assets", "The file was uploaded.")
     return render_file_page(
         owner,
         owned,

@@ -7,7 +7,7 @@ const HELD = "This holds until you close or reload this page: nothing is stored 
 const GPC = "To choose for all visits, turn on Global Privacy Control in your browser.";
 const LINKS = {
   shared: "A link for everybody",
-  personal: "A link for one recipient, whose name for it only the owner sees",
+  personal: "A link for one recipient; only the owner sees its label",
   invitation: "Your invitation",
 };
 
@@ -104,7 +104,7 @@ class Panel {
     window[`ga-disable-${facts.viewerSettings.ga4Id}`] = true;
     const visit = await askServer(facts, true);
     if (visit) this.show(visit);
-    else this.showTrouble("Nothing more is recorded, but what was recorded could not be deleted.", () => this.decline());
+    else this.showTrouble("Nothing more is recorded, but the existing records could not be deleted.", () => this.decline());
   }
 
   /** @param {Visit} visit */
@@ -112,7 +112,7 @@ class Panel {
     const { recorded, declined, earlier } = visit;
     const parts = [];
     if (visit.owner) parts.push(paragraph("This document is yours. Your own reading is not recorded."));
-    else if (declined) parts.push(paragraph("This visit is not measured. What was recorded of it is deleted; the owner only sees how many visits were not measured."));
+    else if (declined) parts.push(paragraph("This visit is not measured. Its records are deleted; the owner sees only how many visits were not measured."));
     else if (recorded) parts.push(paragraph("The owner of this document sees how it is read. Of this visit, the server has recorded:"), list(visit, recorded));
     else parts.push(paragraph("Nothing has been recorded yet."));
     if (earlier > 0) parts.push(paragraph(earlier === 1 ? "One earlier visit on this page had ended. It stays recorded." : `${earlier} earlier visits on this page had ended. They stay recorded.`));
