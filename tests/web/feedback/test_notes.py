@@ -360,7 +360,7 @@ def test_notes_per_reader_and_per_document_are_limited(
         answer = client.send("POST", "notes", {"author": "Ann", "body": "x"})
         refusals.append((answer.status_code, answer.text))
     assert refusals == [
-        (409, "You have left 2 notes here, the maximum."),
+        (409, "You have left 2 notes on this document, the maximum for a reader."),
         (409, "This document does not accept more notes."),
     ]
     assert count_rows(world, "notes") == 3

@@ -221,7 +221,7 @@ def test_the_log_lists_each_attempt_and_can_redeliver(
         deliver_due(world.rt)
         world.clock.advance(hours=1)
     found = visible_text(get_webhooks_page(owner_browser, path))
-    assert "Document replaced abandoned Number" in found
+    assert "Document replaced abandoned Delivery" in found
     assert [f"{number}. 21 Sep 2026" in found for number in range(1, 7)] == [True] * 5 + [False]
     assert found.count("The receiver answered with status 500.") == 5
     (number,) = re.findall(r"/deliveries/(\d+)/redeliver", get_webhooks_page(owner_browser, path))

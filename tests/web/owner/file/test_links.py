@@ -91,7 +91,7 @@ def test_a_label_is_redacted_only_after_typed_confirmation(owner_file: OwnerFile
     refused = owner_file.open_form(page, f"{page}/redact").send({"confirm": "delete"})
     assert refused.status_code == 400
     shown = parse_html(refused.text)
-    assert shown.find_one("p", class_="wrong").words == "Nothing was done. Type the word 'erase' to confirm."
+    assert shown.find_one("p", class_="wrong").words == "Nothing was changed. Type the word 'erase' to confirm."
     assert shown.find_one("input", id="label").attrs["value"] == "Ann"
     assert owner_file.list_variants()[0]["label"] == "Ann"
     owner_file.open_form(page, f"{page}/redact").send_and_follow({"confirm": " Erase "})

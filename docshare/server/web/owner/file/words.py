@@ -29,7 +29,7 @@ _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "notifyOnComment": ("Email me about new notes", ""),
     "marksEnabled": ("Readers may pick and reject pages", ""),
     "annotationsEnabled": ("Readers may annotate areas of pages", ""),
-    "watermark": ("Watermark on each page", "The reader's email address, if known, also in downloads; files up to 100 MB."),
+    "watermark": ("Watermark on each page", "The reader's email address, if known, also in downloads up to 100 MB."),
     "slug": ("Custom link", "Replaces the random part of the link: lowercase letters, digits and hyphens. The old link "
              "keeps working."),
     "designToolUpdatesEnabled": ("The design tool may publish new versions", ""),
