@@ -22,6 +22,7 @@ from docshare.server.services.accounts.callers import Caller
 from docshare.server.services.readership import report
 from docshare.server.services.readership import sessions as readership_sessions
 from docshare.server.store import migrations
+from docshare.server.store.blobs import open_folder
 from docshare.server.store.database import Store
 from tests.benchmarks.comparison import check_bound, compare_in_turns, read_amount
 
@@ -30,12 +31,13 @@ LARGE_TARGET_S = 1.5
 ROUNDS = 5
 EMAIL = "owner@example.com"
 UUID = "00000001-0000-4000-8000-000000000000"
+_BLOB = "0" * 32
 BEFORE_SUMS = 2  # number of schema steps
 
 _FILE = """
 INSERT INTO files (id, uuid, short_id, owner_id, original_name, size, mime_type, total_pages, page_sizes, sha256, blob,
 content_version, created_at, updated_at, view_count)
-VALUES (1, ?, 'aB3dE5fG7hJ9', 1, 'report.pdf', 1, 'application/pdf', 40, '[[40,612,792]]', '', '', 1, 0, 0, ?)
+VALUES (1, ?, 'aB3dE5fG7hJ9', 1, 'report.pdf', 1, 'application/pdf', 40, '[[40,612,792]]', '', ?, 1, 0, 0, ?)
 """
 # Half a year of readers: three in four are new, some return; several countries, hosts, devices and browsers.
 _SESSIONS = """
@@ -62,6 +64,9 @@ def populate_sessions(folder: Path, sessions: int, pages: int) -> Iterator[tuple
     """Yield an instance with one file, read in ``sessions`` sessions of ``pages`` pages each, and its owner."""
     config = Config(data_dir=folder, base_url="http://127.0.0.1:8787")
     folder.mkdir(mode=0o700)
+    document = open_folder(folder).path(_BLOB)
+    document.parent.mkdir(parents=True)
+    document.write_bytes(b"")
     _write_old_database(config.database_path, sessions, pages)
     begun = time.perf_counter()
     with open_instance(config) as instance:
@@ -80,7 +85,7 @@ def _write_old_database(path: Path, sessions: int, pages: int) -> None:
         half_a_year = 180 * 86_400_000
         with store.write():
             store.execute("INSERT INTO accounts VALUES (1, 'u', ?, 'Owner', 2, 0)", (EMAIL,))
-            store.execute(_FILE, (UUID, sessions))
+            store.execute(_FILE, (UUID, _BLOB, sessions))
             started = time.time_ns() // 1_000_000 - half_a_year
             store.execute(_SESSIONS, (sessions, started, half_a_year // sessions, pages))
             store.execute(_PAGES, (str(list(range(pages))),))
