@@ -145,7 +145,7 @@ def test_sweep_keeps_more_blobs_than_a_crash_can_leave(blobs: FolderStore, caplo
     keys = [store_content(blobs, b"%d" % number) for number in range(MAX_CRASH_ORPHANS + 2)]
     assert blobs.sweep(keys[:1]).orphans == 0
     assert all(blobs.exists(key) for key in keys)
-    assert f"{MAX_CRASH_ORPHANS + 1} stored files have no row and are kept" in caplog.text
+    assert f"{MAX_CRASH_ORPHANS + 1} stored files without a row are kept" in caplog.text
     assert blobs.sweep(keys[:2]).orphans == MAX_CRASH_ORPHANS
 
 
