@@ -37,7 +37,7 @@ def test_the_documented_retries_of_email_match_the_code() -> None:
     assert (60 * minute, 24 * 60 * minute) == (HOUR, DAY)
     assert (minute, 10 * minute, HOUR, 6 * HOUR, DAY) == mails.RETRY_MS
     text = read_section("server", "Send email")
-    assert "after 1 minute, 10 minutes, 1 hour, 6 hours and a day" in text
+    assert "after 1 minute, 10 minutes, 1 hour, 6 hours, and a day" in text
     assert (mail.RETENTION_MS, "after 30 days" in text) == (30 * DAY, True)
     assert all(mails.mail_state(*row) in text for row in ((0, 1, None), (1, None, 1), (1, None, None), (0, None, None)))
 

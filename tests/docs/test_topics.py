@@ -124,7 +124,7 @@ def test_the_form_in_the_gates_topic_is_valid() -> None:
 
 def test_retries_and_states_of_email_in_the_topic_match_the_code() -> None:
     text = " ".join(topics.load("mail").split())
-    assert "after 1 minute, 10 minutes, 1 hour, 6 hours and a day" in text
+    assert "after 1 minute, 10 minutes, 1 hour, 6 hours, and a day" in text
     states = {mails.mail_state(*row) for row in ((0, 1, None), (1, None, 1), (1, None, None), (0, None, None))}
     assert states == set(re.findall(r"^  (\w+) ", topics.load("mail"), re.MULTILINE))
 
