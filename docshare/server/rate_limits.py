@@ -49,7 +49,7 @@ from limits.storage import MovingWindowSupport, Storage
 from limits.strategies import MovingWindowRateLimiter
 
 from docshare.contract.limits import SECOND, RatePolicy
-from docshare.server.rules.identity import network_prefix as network_prefix
+from docshare.server.rules.identity import network_prefix as network_prefix  # also for api and web, without rules
 
 if TYPE_CHECKING:
     from docshare.server.shared_windows import SharedWindows

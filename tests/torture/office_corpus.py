@@ -74,7 +74,7 @@ def _describe(path: Path, name: str, data: bytes) -> OfficeUpload:
         kind = "modern"
     elif data.startswith(_OLE_MAGIC):
         found = {kind for stream, kind in _STREAMS.items() if stream in data}
-        if path.suffix.lower() in _LEGACY_SUFFIXES:
+        if path.suffix.lower() in _LEGACY_SUFFIXES and "locked" not in found:
             kind = "legacy"
         else:
             kind = next((kind for kind in _STREAMS.values() if kind in found), "unclear")

@@ -1,7 +1,9 @@
 """Removal of the bytes of deleted files, at once or as soon as the store is available."""
 
 import io
+import itertools
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,13 +123,19 @@ def test_the_job_deletes_bytes_that_remain_after_a_crash(world: World, monkeypat
     assert list_stored_keys(world.rt) == []
 
 
+def use_shared_store(world: World, tmp_path: Path) -> FolderStore:
+    """Let the server of ``world`` share its store of documents with other instances."""
+    names = (f"key{number:020d}" for number in itertools.count())
+    store = FolderStore(tmp_path / "shared" / "blobs", tmp_path / "shared" / "tmp", lambda: next(names), is_shared=True)
+    object.__setattr__(world.rt, "blobs", store)
+    return store
+
+
 def test_orphaned_bytes_in_a_shared_store_are_deleted_after_a_day(
     world: World, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A running upload of another instance has bytes without a row, so recent ones are kept."""
-    names = iter(f"key{number:020d}" for number in range(10))
-    store = FolderStore(tmp_path / "shared" / "blobs", tmp_path / "shared" / "tmp", lambda: next(names), is_shared=True)
-    object.__setattr__(world.rt, "blobs", store)
+    store = use_shared_store(world, tmp_path)
     world.pia.upload()
     (kept,) = list_stored_keys(world.rt)
     old, new_key = store_content(store), store_content(store)
@@ -148,9 +156,7 @@ def test_more_orphans_than_crashes_leave_are_kept_in_a_shared_store(
     world: World, tmp_path: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A database restored from an old dump does not name the documents that were uploaded after it."""
-    names = iter(f"key{number:020d}" for number in range(100))
-    store = FolderStore(tmp_path / "shared" / "blobs", tmp_path / "shared" / "tmp", lambda: next(names), is_shared=True)
-    object.__setattr__(world.rt, "blobs", store)
+    store = use_shared_store(world, tmp_path)
     keys = [store_content(store) for _ in range(MAX_CRASH_ORPHANS + 1)]
     for key in keys:
         set_age(world, store.path(key), ORPHAN_AGE_MS + 1000)
