@@ -1,6 +1,6 @@
 """Collect what ``/metrics`` reports: facts of the instance, and counters of one process since its start.
 
-Queues, sessions and the size of the database are facts of the instance: every process on the database reports the same.
+Queues, sessions, and the size of the database are facts of the instance: every process on it reports the same.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
