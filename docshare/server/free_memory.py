@@ -15,6 +15,7 @@ _MAPS = Path("/proc/self/maps")
 _STEP_BYTES, _LARGEST_BYTES = 16, 512  # of the sizes of blocks
 _BYTES_HEADER = bytes(0).__sizeof__()
 _NEW_BYTES = 64 << 10
+_READINGS = 8  # at most: other threads map memory, too
 _MAX_BYTES = 512 << 20  # if something is wrong: it takes some tens of megabytes
 
 
@@ -41,12 +42,22 @@ class _MappedMemory:
     """The memory that the process has now. An allocator that returns another address had no free block of that size."""
 
     def __init__(self) -> None:
-        spans = (line.split(None, 1)[0].split("-") for line in _MAPS.read_text(encoding="ascii").splitlines())
-        self._bounds = [int(bound, 16) for span in spans for bound in span]
+        self._bounds = list[int]()
+        # Reading it may itself map memory. Blocks there would be taken before those of memory that has more of them.
+        for _ in range(_READINGS):
+            before, self._bounds = self._bounds, _read_bounds()
+            if self._bounds == before:
+                break
 
     def has(self, made: object) -> bool:
         """Return whether the object ``made`` is in it."""
         return bisect_right(self._bounds, id(made)) % 2 == 1
+
+
+def _read_bounds() -> list[int]:
+    """Return the first and the end address of each mapped part, one after another."""
+    spans = (line.split(None, 1)[0].split("-") for line in _MAPS.read_text(encoding="ascii").splitlines())
+    return [int(bound, 16) for span in spans for bound in span]
 
 
 def erase_free_objects() -> None:

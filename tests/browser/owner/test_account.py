@@ -82,6 +82,7 @@ def test_an_api_key_created_in_the_browser_works_until_it_is_revoked(
     page.get_by_role("button", name="Create API key").click()
     key = page.locator("#secret").inner_text()
     page.get_by_role("button", name="Copy the key").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == key
     assert get_account_status(owner_server, key) == 200
     page.goto(f"{owner_server.url}/account")
