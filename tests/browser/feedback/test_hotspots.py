@@ -45,7 +45,7 @@ def test_a_hotspot_link_opens_in_a_new_tab_in_every_mode(
     assert page.evaluate(HOTSPOT_BOXES)[0] == pytest.approx([0.5, 0.4, 0.3, 0.1], abs=0.003)
     with person.context.expect_page() as opened:
         link.click()
-    assert opened.value.url == "https://film.example/one"
+    expect(opened.value).to_have_url("https://film.example/one")
     assert opened.value.evaluate("[opener, document.referrer]") == [None, ""]
     wait_until(lambda: proof.taps_by_hotspot() == {spot: 1})
 
@@ -81,7 +81,7 @@ def test_a_hotspot_link_can_be_opened_with_the_keyboard(
     page.get_by_role("link", name="See the film").focus()
     with person.context.expect_page() as opened:
         page.keyboard.press("Enter")
-    assert opened.value.title() == "Film"
+    expect(opened.value).to_have_title("Film")
 
 
 def test_a_failed_tap_request_does_not_affect_the_reader(browser: Browser, feedback_document: FeedbackDocument) -> None:
@@ -92,7 +92,7 @@ def test_a_failed_tap_request_does_not_affect_the_reader(browser: Browser, feedb
         page.route("**/taps", lambda route: route.abort())
         with person.context.expect_page() as opened:
             page.get_by_role("link", name="See the film").click()
-        assert opened.value.title() == "Film"
+        expect(opened.value).to_have_title("Film")
         assert [words for words in person.complaints if "ERR_FAILED" not in words] == []
     assert feedback_document.taps_by_hotspot() == {spot: 0}
 

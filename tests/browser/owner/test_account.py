@@ -194,6 +194,7 @@ def test_a_webhook_can_be_created_tested_and_deleted(person: Visitor, owner_serv
     secret = page.locator("#secret").inner_text()
     assert re.fullmatch("whsec_[0-9a-f]{64}", secret)
     page.get_by_role("link", name="Send a test event").click()
+    expect(page.get_by_role("button", name="Send a test event")).to_be_visible()
     assert secret not in page.content()
     page.get_by_role("button", name="Send a test event").click()
     expect(page.get_by_role("status")).to_contain_text(re.compile(r"Not delivered, after \d+ ms\. The receiver "))

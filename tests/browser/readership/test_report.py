@@ -10,7 +10,7 @@ from typing import Any
 
 import pypdfium2
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from docshare.report import ReportInput
 from docshare.report.standalone import render_standalone
@@ -188,7 +188,7 @@ def test_a_session_opens_page_by_page_and_leads_back(
         assert is_within_window(page)
         assert find_violations(page) == []
         page.get_by_role("link", name="Report").click()
-        assert page.url == report_document.report_url
+        expect(page).to_have_url(report_document.report_url)
 
 
 def test_the_sessions_that_were_not_counted_are_visible_on_a_phone(
@@ -210,7 +210,7 @@ def test_the_sessions_that_were_not_counted_are_visible_on_a_phone(
 def test_a_session_opens_without_scripts(browser: Browser, report_document: ReportDocument) -> None:
     with report_document.open_report(browser, java_script_enabled=False) as page:
         page.locator(".sessions a").first.click()
-        assert page.locator(".session-pages tbody tr").count() == 12
+        expect(page.locator(".session-pages tbody tr")).to_have_count(12)
         assert page.locator("#zone").inner_text() == "All times are UTC."
 
 
