@@ -32,7 +32,7 @@ _REPORTS, _HOOKS = Scopes((_READERSHIP,)), Scopes((_WEBHOOKS,))
 
 BY_COMMAND: dict[str, Scopes] = {
     "upload": Scopes((_WRITE,), (_READ, _PROFILE)),
-    "import": Scopes((_WRITE,), (_READ,)),
+    "import": Scopes((_WRITE,), (_READ, _PROFILE)),
     "files list": _READS,
     "files show": _READS,
     "files download": _READS,
@@ -46,7 +46,7 @@ BY_COMMAND: dict[str, Scopes] = {
     "settings export": _READS,
     "settings apply": _CHECKED,
     "settings copy": _BOTH,
-    "claim": _WRITES,
+    "claim": Scopes((_WRITE,), (_PROFILE,)),
     "variants create": _CHECKED,
     "variants list": _READS,
     "variants show": _READS,
