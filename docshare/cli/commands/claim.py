@@ -52,7 +52,7 @@ def claim(
     if dry_run:
         return preview_request(ctx, "POST", "/api/v1/files/claim", {"claimToken": HIDDEN})
     with ctx.client() as client:
-        accounts.learn_account(ctx, client)
+        accounts.prefetch_account(ctx, client)
         result = client.files.claim(token)
     cache.remember_last_upload(ctx, result)
     ctx.emit(result, _CLAIM_SPEC)

@@ -116,7 +116,7 @@ def import_(
         hidden = {"designToolUserToken": HIDDEN, "designToken": HIDDEN} if tokens else {}
         return preview_request(ctx, "POST", "/api/v1/files/import", drop_none({"url": url, "filename": name, **hidden}))
     with ctx.client() as client:
-        accounts.learn_account(ctx, client)
+        accounts.prefetch_account(ctx, client)
         try:
             result = _import_document(ctx, client, url, name, tokens)
         except Refused as refusal:

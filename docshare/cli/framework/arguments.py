@@ -29,7 +29,7 @@ def require_last_upload(context: "Context", client: "Client | None" = None) -> s
             ExitCode.USAGE,
             "@last: no file has been uploaded by this account from this machine",
             hint="A credential without the profile scope finds only its own last upload."
-            if accounts.is_withheld(context)
+            if accounts.is_account_hidden(context)
             else "",
         )
     return str(last["uuid"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from docshare.cli.framework.clients import build_client
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local import credentials
-from docshare.cli.local.paths import hash_token
+from docshare.cli.local.paths import hash_credential
 from docshare.cli.local.settings import SettingValue, resolve_profile, resolve_setting
 from docshare.cli.local.token_refresh import ensure_fresh_token, renew
 from docshare.client.address import parse_origin
@@ -73,7 +73,7 @@ def _find_credential(
     """Return the credential, its source, and its account or name."""
     given = context.env.get("DOCSHARE_TOKEN", "").strip()
     if given:
-        return keep_secret(context, given), "env DOCSHARE_TOKEN", hash_token(given)
+        return keep_secret(context, given), "env DOCSHARE_TOKEN", hash_credential(given)
     if name is None:
         return None, "no profile is configured", ""
     values = context.config.profiles[name]
@@ -82,7 +82,7 @@ def _find_credential(
         return (
             _run_once(lambda: _run_token_command(context, values["token_command"])),
             f"{_COMMAND_SOURCE} of profile {name}",
-            hash_token(values["token_command"]),
+            hash_credential(values["token_command"]),
         )
     saved = credentials.load(context.config_dir, name)
     if saved is None:
@@ -94,7 +94,7 @@ def _find_credential(
     source = f"credentials.json, profile {name}"
     if saved.is_renewable:
         return ProfileLogin(context, name), source, saved.account or name
-    return keep_secret(context, saved.token), source, saved.account or hash_token(saved.token)
+    return keep_secret(context, saved.token), source, saved.account or hash_credential(saved.token)
 
 
 class ProfileLogin:

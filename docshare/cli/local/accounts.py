@@ -4,7 +4,7 @@ completion words.
 The file ``accounts`` in the cache directory has a line for each server and credential: the origin, the name of the
 credential and the UUID of its account, separated by tabs. The name is the hash of a token, never the token, or the name
 of a profile. Without a UUID, the server refuses to report the account of the credential. Each ``token_command`` has an
-``@last`` of its own: what it prints next may belong to another account.
+``@last`` of its own, because the next token that it prints may belong to another account.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import Stop
-from docshare.cli.local.paths import ACCOUNTS_FILE, cache_file_name, find_account, has_uuid_form, hash_token
+from docshare.cli.local.paths import ACCOUNTS_FILE, cache_file_name, find_account, has_uuid_form, hash_credential
 from docshare.cli.local.settings import resolve_duration
 from docshare.cli.local.storage import hold_lock, make_directory, replace_file
 from docshare.client.errors import ClientError, Refused
@@ -34,8 +34,9 @@ def resolve_account(context: "Context") -> str:
     return _find_account(context) or context.connection.account
 
 
-def is_withheld(context: "Context") -> bool:
-    """Return whether the server refuses to report the account of the credential in effect."""
+def is_account_hidden(context: "Context") -> bool:
+    """Return whether the account of the credential in effect cannot be known: the server refuses to report it, or a
+    ``token_command`` prints the token."""
     return _find_account(context) == ""
 
 
@@ -47,11 +48,11 @@ def list_names(context: "Context", account: str) -> set[str]:
     return {account, context.connection.account, *found}
 
 
-def fetch_account(context: "Context", client: "Client") -> str:
-    """Return the account in effect as ``resolve_account`` does; if it is unknown here, ask the server.
+def resolve_account_online(context: "Context", client: "Client") -> str:
+    """Return what ``resolve_account`` returns, but fetch the account from the server if it is unknown here.
 
-    Raise as ``client.account.show`` does, but not if the server reports no account. A credential without the profile
-    scope is asked once.
+    Raise as ``client.account.show`` does, but not if the server refuses to report the account: then return the name of
+    the credential. For a credential without the profile scope, store that, so that only one request is sent.
     """
     name, known = context.connection.account, _find_account(context)
     if known is not None:
@@ -67,23 +68,23 @@ def fetch_account(context: "Context", client: "Client") -> str:
     return reported if has_uuid_form(reported) else name
 
 
-def learn_account(context: "Context", client: "Client") -> None:
-    """Fetch the account of a new credential before an upload, so that the other credentials of the account find it.
+def prefetch_account(context: "Context", client: "Client") -> None:
+    """Fetch the account of a new credential before an upload, so that other credentials of the account find it.
 
-    Afterwards would be too late: an interrupt would then end a command that has succeeded. Send nothing if the response
-    could not be stored, and ignore failures: if the server does not answer, the upload will say so.
+    After the upload, an interrupt of this request would fail a command that has succeeded. Send nothing if the response
+    could not be stored. Ignore failures: if the server does not respond, the upload reports it.
     """
     if _find_account(context) is None and _is_writable(context):
         with suppress(Problem, ClientError):
             timeout = min(_FETCH_TIMEOUT_S, resolve_duration(context, "timeout"))
-            fetch_account(context, client.with_options(timeout=timeout, retries=0, max_wait=0))
+            resolve_account_online(context, client.with_options(timeout=timeout, retries=0, max_wait=0))
 
 
 def remember_account(
     context: "Context", origin: str, token: str | Callable[[], str] | None, account: Mapping[str, Any]
 ) -> None:
     """Store which account the server at ``origin`` reported for ``token``."""
-    name = hash_token(token) if isinstance(token, str) else context.connection.account
+    name = hash_credential(token) if isinstance(token, str) else context.connection.account
     if not has_uuid_form(name) and not context.connection.runs_command:
         reported = str(account.get("uuid"))
         _store(context, origin, name, reported if has_uuid_form(reported) else "")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import Stop
-from docshare.cli.local.accounts import fetch_account, forget_credential, list_names, resolve_account
+from docshare.cli.local.accounts import forget_credential, list_names, resolve_account, resolve_account_online
 from docshare.cli.local.paths import cache_file_name, format_line
 from docshare.cli.local.storage import hold_lock, replace_file
 
@@ -38,11 +38,11 @@ def load_last_upload(context: "Context", client: "Client | None" = None) -> dict
     """Return the last upload of the account in effect, or None.
 
     ``client`` fetches the account of a new credential if another credential has uploaded to the server. Without it,
-    nothing is sent. Raise as ``fetch_account`` does: the wrong file is worse than none.
+    nothing is sent. Raise as ``resolve_account_online`` does: the wrong file is worse than none.
     """
     rows, origin = _load_all_last_uploads(context), context.connection.cache_origin
     is_shared = any(key.startswith(f"{origin} ") for key in rows if key != f"{origin} {context.connection.account}")
-    account = fetch_account(context, client) if client is not None and is_shared else resolve_account(context)
+    account = resolve_account_online(context, client) if client is not None and is_shared else resolve_account(context)
     keys = {f"{origin} {name}" for name in list_names(context, account)}
     newest_first = (row for key, row in reversed(rows.items()) if key in keys)
     return next((row for row in newest_first if isinstance(row, dict) and isinstance(row.get("uuid"), str)), None)

@@ -19,7 +19,7 @@ from docshare.cli.local.paths import (
     cache_file_name,
     find_account,
     format_line,
-    hash_token,
+    hash_credential,
     parse_origin,
     resolve_directory,
 )
@@ -89,7 +89,7 @@ def _read_profile(root: str, env: Mapping[str, str]) -> str:
 def _resolve_file_name(kind: str, root: str, env: Mapping[str, str]) -> str:
     home, _, account = _read_line(root, f"home-{_read_profile(root, env)}").partition("\t")
     url, token = env.get("DOCSHARE_URL", "").strip(), env.get("DOCSHARE_TOKEN", "").strip()
-    origin, name = parse_origin(url) if url else home or BUILT_IN_ORIGIN, hash_token(token) if token else account
+    origin, name = parse_origin(url) if url else home or BUILT_IN_ORIGIN, hash_credential(token) if token else account
     return cache_file_name(kind, origin, find_account(_read_lines(root, ACCOUNTS_FILE), origin, name) or name)
 
 

@@ -25,11 +25,11 @@ def parse_origin(url: str) -> str:
     return f"{scheme}://{host.removesuffix(port)}".lower()
 
 
-def hash_token(token: str) -> str:
-    """Return a name for a credential that does not reveal it."""
+def hash_credential(source: str) -> str:
+    """Return a name for a credential that does not reveal it; ``source``: the token, or the command that prints it."""
     from hashlib import sha256
 
-    return sha256(token.encode(errors="surrogateescape")).hexdigest()[:16]
+    return sha256(source.encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def find_account(lines: Iterable[str], origin: str, name: str) -> str | None:

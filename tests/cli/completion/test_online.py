@@ -134,7 +134,7 @@ def test_a_server_that_does_not_respond_is_not_waited_for(
         silent.listen()
         online_shell.env["DOCSHARE_URL"] = url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         online_shell.env["DOCSHARE_TOKEN"] = TOKEN
-        place = paths.cache_file_name("files", url, paths.hash_token(TOKEN))
+        place = paths.cache_file_name("files", url, paths.hash_credential(TOKEN))
         find_cache_file(online_shell).rename(find_cache_file(online_shell).with_name(place))
         assert complete_words(online_shell, capsys) == OLD
 

@@ -9,7 +9,7 @@ import pytest
 
 from docshare.cli.local import completion_words
 from docshare.cli.local.credentials import Credential, save
-from docshare.cli.local.paths import hash_token
+from docshare.cli.local.paths import hash_credential
 from tests.cli.commands.fakes.uploads import FakeUploads
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.outside.fake_api import UUID, FakeApi, FakeResponse, FakeTime, problem
@@ -321,7 +321,7 @@ def test_an_entry_of_an_older_version_is_found_once_the_account_is_known(shell: 
     api.on("GET", f"/files/{UUID.format(1)}", FILE)
     stored = shell.home / "state" / "last.json"
     stored.parent.mkdir()
-    stored.write_text(json.dumps({f"{api.url} {hash_token(TOKEN)}": {"uuid": UUID.format(1)}}))
+    stored.write_text(json.dumps({f"{api.url} {hash_credential(TOKEN)}": {"uuid": UUID.format(1)}}))
     assert shell("show", "@last").code == 0
     assert api.list_requests("GET", "/user") == [], "no other credential has uploaded"
     assert shell("whoami").code == 0

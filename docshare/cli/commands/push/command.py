@@ -105,7 +105,7 @@ def push(
         )
         if dry_run:
             return print_requests(ctx, pusher.list_requests())
-        accounts.learn_account(ctx, client)
+        accounts.prefetch_account(ctx, client)
         row = pusher.run()
     cache.remember_last_upload(ctx, row)
     printer.emit(row)

@@ -81,7 +81,7 @@ def run_upload(
         if given.check and links is not None:
             links.require_plan(client)
         if any(item.refusal is None for item in items):
-            accounts.learn_account(ctx, client)
+            accounts.prefetch_account(ctx, client)
         skips = SkipRules(ledger, _index_existing_files(ctx, client) if given.skip_existing else {}, given.update)
         digest = ledger is not None or not printer.is_default_shape
         uploader = Uploader(
