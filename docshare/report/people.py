@@ -181,7 +181,7 @@ def build_contact_table(report: Row) -> ContactTable | None:
 
 
 def list_recipient_links(report: Row, others: Row | None = None) -> list[RecipientLinkEntry] | None:
-    """Return the variants, those with most sessions first; None if the plan does not include them. ``others``: see
+    """Return the variants, those with the most sessions first; None if the plan does not include them. ``others``: see
     ``ReportInput.other_links``; they come last."""
     if "variants" not in report:
         return None

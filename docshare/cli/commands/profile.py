@@ -91,9 +91,7 @@ def current_profile() -> None:
     if name.value is None:
         raise Stop(ExitCode.NOT_FOUND, "no profile exists", hint="Add one with: docshare profile add NAME --url URL")
     row = {**_build_row(ctx, name.value), "origin": name.origin}
-    ctx.emit(
-        row, Spec(table=_PROFILES.table, plain=("name",), fields=("url", "default", "credential", "origin"), id="name")
-    )
+    ctx.emit(row, _CURRENT)
 
 
 @app.command("use")

@@ -26,7 +26,7 @@ Row = Mapping[str, Any]
 app = App()
 
 _INTERVAL = 2.0  # seconds between two polls while sessions arrive
-_MAX_INTERVAL = 15.0  # ... and at most while none arrive
+_MAX_INTERVAL = 15.0  # seconds between two polls, at most, while none arrive
 
 
 class _Goal(NamedTuple):
@@ -154,8 +154,10 @@ def _is_invite_of(invite: Row, address: str) -> bool:
 
 
 class _SessionSearch:
-    """A search through the sessions of a file for the first that meets the goal, stored in ``met``. ``version`` is the
-    newest known version of the document, or 0 if any version counts."""
+    """A search through the sessions of a file for the first that meets the goal.
+
+    ``found``: that session, None before; ``version``: the newest known version of the document, 0 if any counts.
+    """
 
     def __init__(self, context: Context, client: "Client", file: str, goal: _Goal, cursor: int) -> None:
         self._ctx = context
@@ -212,12 +214,12 @@ def _wait_for_session(
         for session in client.readership.sessions_after(name):
             cursor = session["id"]
     with client.fork(retries=0) as poller:
-        walk = _SessionSearch(ctx, poller, name, goal, cursor)
+        search = _SessionSearch(ctx, poller, name, goal, cursor)
         announced = False
-        for _ in poll(ctx, poller, walk.read_new_sessions, rounds):
-            if walk.found is not None:
-                return walk.found
+        for _ in poll(ctx, poller, search.read_new_sessions, rounds):
+            if search.found is not None:
+                return search.found
             if not announced:
-                ctx.note(f"waiting until {goal.describe(walk.version)}")
+                ctx.note(f"waiting until {goal.describe(search.version)}")
                 announced = True
-    raise Stop(ExitCode.DEADLINE, f"timed out: {goal.describe_missed(walk.version)}")
+    raise Stop(ExitCode.DEADLINE, f"timed out: {goal.describe_missed(search.version)}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from docshare.client import Client
     from docshare.client.options import Exchange
 
-_MAX_TIMEOUT_S = 366 * 86_400.0  # seconds; sockets do not take every number
+_MAX_TIMEOUT_S = 366 * 86_400.0  # sockets reject much longer ones
 _SECRET_NAMES = ("authorization", "cookie", "token", "secret", "password", "code")
 
 

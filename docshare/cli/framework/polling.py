@@ -1,7 +1,7 @@
-"""Polling, for ``readership show --watch`` and ``wait``.
+"""Poll the server, for ``readership show --watch`` and ``wait``.
 
-It follows the rules of ``events tail``: a failure is reported at once and then occasionally, and ends polling after a
-while; a permanent error ends it at once; empty responses slow it down; it stays below the rate limit.
+The rules are those of ``events tail``: a failure is reported at once and then occasionally, and ends polling after a
+while; a permanent error ends it at once. Empty responses lengthen the interval, which respects the rate limit.
 """
 
 from collections.abc import Callable, Iterator
@@ -99,19 +99,19 @@ class FailureTracker:
             self._last_warning_at = now
         elif now - self._last_warning_at >= _REPEAT_WARNING_AFTER:
             lasted = format_duration(int((now - self._since) * 1000))
-            self._ctx.warn(f"still failing ({self._tries} tries, {lasted}): {error}")
+            self._ctx.warn(f"still failing ({self._tries} attempts, {lasted}): {error}")
             self._last_warning_at = now
 
 
-def poll(context: "Context", client: "Client", ask: Callable[[], T], rounds: PollSchedule) -> Iterator[T]:
+def poll(context: "Context", client: "Client", ask: Callable[[], T], schedule: PollSchedule) -> Iterator[T]:
     """Yield the results of ``ask`` until the timeout.
 
     ``client``: the client whose rate limit applies; it should not retry by itself. Raise permanent errors, and Stop
     (11; 10 for the rate limit) after failing for too long or until the timeout.
     """
-    trouble = FailureTracker(context, rounds.patience)
-    ends = None if rounds.timeout is None else context.monotonic() + rounds.timeout
-    interval = rounds.interval
+    failures = FailureTracker(context, schedule.patience)
+    ends = None if schedule.timeout is None else context.monotonic() + schedule.timeout
+    interval = schedule.interval
     answered = False
     failure: Refused | TransportError | None = None
     while True:
@@ -121,13 +121,13 @@ def poll(context: "Context", client: "Client", ask: Callable[[], T], rounds: Pol
             if is_final(error):
                 raise
             failure = error
-            wait = trouble.record_failure(error, rounds.interval)
+            wait = failures.record_failure(error, schedule.interval)
         else:
-            trouble.record_success()
+            failures.record_success()
             answered = True
             yield found
-            slowest = max(rounds.slowest, rounds.interval)
-            interval = rounds.interval if found else lengthen_interval(client, interval, slowest)
+            slowest = max(schedule.slowest, schedule.interval)
+            interval = schedule.interval if found else lengthen_interval(client, interval, slowest)
             wait = compute_pause(client, interval)
         left = None if ends is None else ends - context.monotonic()
         if left is not None and left <= 0:

@@ -16,7 +16,7 @@ DATABASE, VAULT_KEY, CONFIG = "docshare.db", "vault.key", "config.toml"
 NAMES = (DATABASE, VAULT_KEY, CONFIG)
 # In a directory a name ends with the start of its digest, so that a backup does not overwrite the one before.
 _PATH_PATTERN = re.compile(
-    r"blobs/(?P<shelf>[0-9a-f]{2})/(?P<blob>(?P=shelf)[0-9a-f]{62})"
+    r"blobs/(?P<prefix>[0-9a-f]{2})/(?P<blob>(?P=prefix)[0-9a-f]{62})"
     r"|(?P<name>docshare\.db|vault\.key|config\.toml)(?:\.[0-9a-f]{16})?"
 )
 _DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
@@ -47,10 +47,13 @@ class BlobContent:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The content of a backup. ``program`` the version that made it; ``schema`` the step of the database;
-    ``created_at`` ms; ``files`` the members with a name; ``blobs`` contents by SHA-256; ``damaged`` what was wrong
-    with a blob when it was backed up, by key: ``missing`` or ``changed``; ``instance`` names the instance, empty
-    where the program that made it did not."""
+    """The content of a backup.
+
+    ``program``: the version of docshare that made it; ``schema``: the step of the database schema; ``created_at``: ms;
+    ``files``: the members in ``NAMES``, by name; ``blobs``: contents by SHA-256; ``damaged``: the damage that blobs had
+    when they were backed up, by key (``missing`` or ``changed``); ``instance``: the id of the instance, empty in older
+    backups.
+    """
 
     program: str
     schema: int
@@ -122,10 +125,10 @@ def parse_manifest(data: bytes) -> Manifest:
             dict(value["damaged"]),
             str(value.get("instance", "")),
         )
-        sound = _is_valid(manifest)
+        is_valid = _is_valid(manifest)
     except (KeyError, TypeError, ValueError, AttributeError):
-        sound = False
-    if not sound:
+        is_valid = False
+    if not is_valid:
         raise InvalidBackup(f"its {MANIFEST} is damaged")
     return manifest
 
@@ -151,13 +154,13 @@ def _has_member_name(name: str, path: str) -> bool:
 
 
 def build_start(size: int) -> bytes:
-    """Build the first member of an archive; ``size``: at most this many bytes follow before the manifest."""
+    """Return the content of the first member of an archive; ``size``: the most bytes between it and the manifest."""
     value = {"format": FORMAT, "version": VERSION, "bytes": size}
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 def parse_start(data: bytes) -> int:
-    """Return how many bytes follow at most before the manifest. Raises InvalidBackup."""
+    """Return the most bytes between the first member ``data`` and the manifest. Raises InvalidBackup."""
     size = _parse_object(data, START).get("bytes")
     if not isinstance(size, int) or size < 0:
         raise InvalidBackup(f"its {START} is damaged")

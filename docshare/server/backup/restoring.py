@@ -184,7 +184,7 @@ def _require_valid_database(database: Path, manifest: Manifest) -> None:
             if verdict != "ok":
                 raise InvalidBackup(f"its database is damaged: {verdict}")
             if step != manifest.schema:
-                raise InvalidBackup(f"its database is at version {step}, but its {MANIFEST} says {manifest.schema}")
+                raise InvalidBackup(f"its database is at step {step}, but its {MANIFEST} names step {manifest.schema}")
             keys = manifest.digests_by_key()
             for row in content_rows.stream_rows(opened):
                 found = keys.get(row.blob)

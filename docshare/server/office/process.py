@@ -54,7 +54,7 @@ class JailedCommand:
         Raises JailTimeout after ``timeout_s`` seconds, usage.ExcessError, or JailSetupError.
         """
         try:
-            answer = self._answer(timeout_s)
+            answer = self._read_output(timeout_s)
         finally:
             self._end()
         try:
@@ -65,8 +65,8 @@ class JailedCommand:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise JailSetupError(answer.decode("utf-8", "replace").strip() or "it did not start") from error
 
-    def _answer(self, timeout_s: float) -> bytes:
-        """Return the output of the launcher; until it ends, check the resource usage of the command."""
+    def _read_output(self, timeout_s: float) -> bytes:
+        """Return the output of the launcher; until then, check the resource usage of the command."""
         deadline = time.monotonic() + timeout_s
         while (left := deadline - time.monotonic()) > 0:
             with contextlib.suppress(subprocess.TimeoutExpired):

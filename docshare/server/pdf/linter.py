@@ -58,7 +58,7 @@ class PdfLinter:
     def clean(self, path: Path, sink: IO[bytes], *, keep_title: bool) -> None:
         """Write a copy of the file at ``path`` without metadata and hidden content to ``sink``.
 
-        Raises the same Problems as ``findings``, and OSError if ``sink`` cannot be written.
+        Raises the same Problems as ``lint``, and OSError if ``sink`` cannot be written.
         """
         job = {"do": "clean", "path": str(path.absolute()), "keep_title": keep_title}
         self._ask(job, partial(answers.check_pdf, sink), sink)
@@ -66,7 +66,7 @@ class PdfLinter:
     def _ask(self, job: dict[str, Any], read: Callable[[WorkerReply], _T], sink: IO[bytes] | None = None) -> _T:
         """Return the worker's reply as parsed by ``read``. A worker that fails is killed."""
         try:
-            return answers.parse_reply(self._worker().ask(job, sink=sink), read)
+            return answers.parse_reply(self._get_worker().ask(job, sink=sink), read)
         except answers.WorkerRefusal as refusal:
             detail, hint = _REFUSAL_TEXTS.get(refusal.reason, _UNREADABLE_TEXT)
             raise Problem("unprocessable", detail, hint=hint) from refusal
@@ -76,7 +76,7 @@ class PdfLinter:
                 self._child = None
             raise Problem("unprocessable", "Checking this file takes too much time or memory.") from error
 
-    def _worker(self) -> WorkerProcess:
+    def _get_worker(self) -> WorkerProcess:
         if self._child is None:
             try:
                 self._child = WorkerProcess(

@@ -44,7 +44,7 @@ class DesignFile(NamedTuple):
 
 
 def select_unclaimed(found: Iterable[DesignFile], now: int) -> DesignFile | None:
-    """Return the link of ``found``, newest first, that a user without an account publishes the design to.
+    """Return the link that a user without an account publishes the design to. ``found``: its links, newest first.
 
     A frozen link that nobody has claimed remains the design's link after it has ended; otherwise waiting would bypass
     the freeze. A link that belongs to an account is returned only if there is no other.

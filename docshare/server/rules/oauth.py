@@ -1,6 +1,6 @@
 """The OAuth rules: redirect URIs, user codes, and the state of a refresh token. Pure.
 
-Redirect addresses match exactly; loopback ones may vary the port (RFC 8252).
+Redirect URIs match exactly, except that the port of a loopback address may differ (RFC 8252).
 """
 
 import ipaddress

@@ -1,4 +1,4 @@
-"""The identity of a data directory: a random key that never leaves it, a name derived from that key, and the database
+"""The identity of a data directory: a random key that never leaves it, an id derived from that key, and the database
 to which its documents belong."""
 
 import hashlib
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DATABASE_MARKER = "database-address"
-"""The file in a data directory that says in which database its rows are, unless they are in the directory itself."""
+"""The file in a data directory that names the database with its rows, unless the database is in the directory."""
 
 
 @dataclass(frozen=True)

@@ -122,12 +122,12 @@ def allow_forms_to(response: Response, address: str) -> Response:
 
 
 def add_security_headers(response: Response) -> Response:
-    """Add the missing headers to ``response``; those set by a view stay. ``/api`` has its own."""
+    """Add the default headers to ``response``, except those that a view has set. ``/api`` has its own."""
     if request.path.startswith("/api/"):
         return response
     if request.path in _CORS_PATHS:
         _allow_all_origins(response)
-    # Every page image passes here, so the headers are read once and not once for each.
+    # Every page image passes here, so the headers are read once, and not once for each default header.
     present = {name.lower(): value for name, value in response.headers}
     if present.get("content-security-policy") in _ALL_FRAMABLE:
         present["x-frame-options"] = ""

@@ -195,7 +195,7 @@ def test_a_manifest_of_another_database_is_rejected(populated_operator: Operator
     root = populated_operator.make_backup("kept")
     manifest = json.loads((root / MANIFEST).read_text())
     (root / MANIFEST).write_text(json.dumps(manifest | {"schema": 1}))
-    assert "but its manifest.json says 1" in populated_operator.assert_restore_refused(root)
+    assert "but its manifest.json names step 1" in populated_operator.assert_restore_refused(root)
 
 
 def test_links_and_pipes_in_a_directory_are_not_followed(populated_operator: Operator) -> None:

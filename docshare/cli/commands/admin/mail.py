@@ -20,7 +20,7 @@ app = App()
 outbox = App("Show the emails that the instance sends.")
 app.add_typer(outbox, name="outbox")
 
-_SHORT_UUID_CHARS = 8  # characters of a UUID that are shown, and that "outbox show" accepts
+_SHORT_UUID_CHARS = 8  # of a UUID in the table; "outbox show" accepts any prefix
 
 _MAIL = Spec(
     table=(
@@ -74,18 +74,18 @@ def outbox_show(
         printer.emit(mail)
 
 
-def _resolve_uuid(context: typer.Context, data: Data, beginning: str) -> str:
-    """Return the UUID of the email with the prefix.
+def _resolve_uuid(context: typer.Context, data: Data, prefix: str) -> str:
+    """Return the UUID of the email that begins with ``prefix``, or ``prefix`` for none: the server rejects it.
 
-    Raise Stop (2) if it is ambiguous; the server rejects unknown ones.
+    Raise Stop (2) if several emails match.
     """
-    if is_uuid(beginning):
-        return beginning
+    if is_uuid(prefix):
+        return prefix
     listed = (str(row["uuid"]) for row in run_admin_command(context, data, "outbox list"))
-    found = [uuid for uuid in listed if uuid.startswith(beginning.lower())]
+    found = [uuid for uuid in listed if uuid.startswith(prefix.lower())]
     if len(found) > 1:
-        raise Stop(ExitCode.USAGE, f"{len(found)} emails match {beginning!r}", hint="Use a longer prefix.")
-    return found[0] if found else beginning
+        raise Stop(ExitCode.USAGE, f"{len(found)} emails match {prefix!r}", hint="Use a longer prefix.")
+    return found[0] if found else prefix
 
 
 @app.command("invite", spec=INVITE)

@@ -34,9 +34,9 @@ def check_instance(scene: CheckContext) -> NamedFindings:
     if server is None:
         yield "process", skipped_finding(f"no server is running on {directory}")
     else:
-        answers = _check_process(scene, server)
-        yield "process", answers
-        if not answers.ok:
+        finding = _check_process(scene, server)
+        yield "process", finding
+        if not finding.ok:
             return
     rows, trouble = _get_within_deadline(
         _REPORT_SECONDS, lambda: _fetch_report(directory, server, scene.requested_tests), _LOG_HINT
@@ -73,7 +73,7 @@ def check_public(scene: CheckContext) -> NamedFindings:
 
 
 def _find_directory(scene: CheckContext) -> Path | None:
-    """Return the data directory to check, or None for a server elsewhere and without any instance."""
+    """Return the data directory to check: that of --data, or the default one if it has an instance; else None."""
     directory = find_local_data_dir(scene.ctx, scene.data)
     scene.mask(directory, "<path>")
     return directory if scene.data is not None or (directory and has_data(directory)) else None

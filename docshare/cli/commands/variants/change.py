@@ -65,7 +65,8 @@ def confirm(ctx: Context, verb: str, found: Sequence[FileVariant], remark: str =
 
 
 def confirm_redaction(ctx: Context, found: Sequence[FileVariant], typed: str | None, count: int | None) -> None:
-    """Ask for confirmation that cannot be undone. ``typed``: the value of ``--confirm``; ``count``: of ``--count``."""
+    """Ask for confirmation of a redaction, which cannot be undone. ``typed``: the value of ``--confirm``; ``count``: of
+    ``--count``. Raise Stop (2) without confirmation."""
     names = [each.name for each in found]
     if len(found) == 1 and typed == short_id(found[0].variant):
         typed = names[0]

@@ -7,7 +7,6 @@ from typing import Any
 
 from docshare.contract.features import plan_problem, require_plan
 from docshare.contract.limits import BURN_DELAY_MS
-from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.proofing import MARKS
 from docshare.contract.scopes import Lane, held_scopes
@@ -18,7 +17,7 @@ from docshare.server.received_file import ReceivedFile
 from docshare.server.rules import gates, lifecycle, reading, simulated_reading
 from docshare.server.rules.gates import GATE, PASSWORD, LinkRequirements
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.accounts.callers import Caller, make_account_caller
 from docshare.server.services.events import simulated_visits as visits
 from docshare.server.services.feedback import annotations, marks, notes, receipts
 from docshare.server.services.files import burn, page_range, sealed_blobs
@@ -331,8 +330,9 @@ def _cause_replacement(rt: Runtime, scene: TriggerContext, _: Values) -> None:
 
 
 def _load_owner(rt: Runtime, link: Link) -> Caller:
-    account_id, uuid, email, name, plan, created_at = accounts.get_caller_columns(rt.db, link.file.owner_id)
-    return Caller(account_id, uuid, email, name, Plan(plan), created_at, held_scopes(Lane.SESSION), Lane.SESSION, "")
+    account = accounts.find_by_id(rt.db, link.file.owner_id)
+    assert account is not None  # the files of a deleted account are deleted with it
+    return make_account_caller(account, held_scopes(Lane.SESSION), Lane.SESSION, "")
 
 
 TRIGGER_ACTIONS: dict[str, TriggerAction] = {

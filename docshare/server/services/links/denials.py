@@ -1,9 +1,10 @@
-"""Report denied attempts to open a link to its owner: ``access.denied`` in the activity feed.
+"""Report to the owner of a link that attempts to open it were denied: ``access.denied`` in the activity feed.
 
 All denials of one file for one reason through one link in one minute are one event, which is written when the minute
-has ended and never changes. A denied request itself writes nothing: it is counted in memory (``rt.denials``), and a
-job stores the counts every five seconds, as does a stop of the server. A server that is killed loses at most five
-seconds. Where several instances count, a minute becomes an event once each of them has had time to store its counts.
+has ended and never changes. A denied request itself writes nothing: it is counted in memory (``rt.denials``). A job
+stores the counts every five seconds, and so does a server that stops; a server that is killed loses at most the counts
+of five seconds. If several instances count, a minute becomes an event once each of them has had time to store its
+counts.
 
 An attempt is a page requested by a person, or a gate form from any client: previewing a link does not send a form.
 Programs that identify themselves, previews, prefetches and the owner's own attempts do not count.

@@ -20,11 +20,12 @@ _write_lock = threading.Lock()
 
 
 def share(rt: Runtime) -> int:
-    """Write the metrics of this process for the others, if it is one of several. Raises OSError."""
+    """Write the metrics of this process for the others, if it is one of several. Return 0, as a job without items.
+    Raises OSError."""
     number = rt.config.worker_number
     if number:
         with _write_lock:
-            write_private(_file_of(rt.config, number), json.dumps(_add_label(metrics.collect_process(rt), number)))
+            write_private(_metrics_path(rt.config, number), json.dumps(_add_label(metrics.collect_process(rt), number)))
     return 0
 
 
@@ -37,11 +38,11 @@ def collect_all(rt: Runtime) -> list[Metric]:
     if not rt.config.worker_number:
         return [*metrics.collect_instance(rt), *metrics.collect_process(rt)]
     share(rt)
-    families = [_read(_file_of(rt.config, number)) for number in range(1, rt.config.workers + 1)]
+    families = [_read(_metrics_path(rt.config, number)) for number in range(1, rt.config.workers + 1)]
     return [*metrics.collect_instance(rt), *_merge(families)]
 
 
-def _file_of(config: Config, number: int) -> Path:
+def _metrics_path(config: Config, number: int) -> Path:
     return config.data_dir / "tmp" / f"worker-{number}.metrics"
 
 
@@ -64,7 +65,7 @@ def _add_label(found: Iterable[Metric], number: int) -> list[Metric]:
 
 
 def _merge(families: Iterable[list[Metric]]) -> Iterator[Metric]:
-    """Yield each metric once, with the samples of all processes: as the text format requires."""
+    """Yield each metric once, with the samples of all processes, as the text format requires."""
     merged: dict[str, Metric] = {}
     for metric in (metric for family in families for metric in family):
         before = merged.get(metric.name)

@@ -78,7 +78,7 @@ _SELECT_ID_BY_EMAIL = "SELECT id FROM accounts WHERE NOCASE(email) = NOCASE(?)"
 _SELECT_PASSWORD = "SELECT id, password_hash FROM accounts WHERE NOCASE(email) = NOCASE(?) AND disabled_at IS NULL"  # noqa: S105 - no password
 
 
-def find_by_id(store: Store, account_id: int) -> AccountRow | None:
+def find_by_id(store: Store, account_id: int | None) -> AccountRow | None:
     """Return an account, or None."""
     found = store.fetch_one(_ACCOUNT, (account_id,))
     return AccountRow._make(found) if found else None
@@ -111,7 +111,7 @@ def find_name(store: Store, account_id: int | None) -> tuple[str, str] | None:
 
 
 def find_by_email(store: Store, email: str) -> Account | None:
-    """Return the account of ``email``, in either case, or None."""
+    """Return the account of ``email``, which may differ in case, or None."""
     found = store.fetch_one(_SELECT_ID_BY_EMAIL, (email,))
     if found is None:
         return None
@@ -235,9 +235,3 @@ def find_id(store: Store, uuid: str) -> int | None:
     """Return the id of the account ``uuid``, or None."""
     found = store.fetch_one(Account.select(Account.id).where(Account.uuid == uuid))
     return int(found[0]) if found else None
-
-
-def get_caller_columns(store: Store, account_id: int | None) -> tuple[int, str, str, str, int, int]:
-    """Return ``(id, uuid, email, name, plan, created_at)`` of an account."""
-    ((ident, uuid, email, name, plan, created_at),) = store.fetch_all(_ACCOUNT, (account_id,))
-    return ident, uuid, email, name, plan, created_at

@@ -1,4 +1,4 @@
-"""Webhooks: list and state, create, test, and deliveries."""
+"""The pages of webhooks: list, create, test, enable, and delete them, and show and redeliver their deliveries."""
 
 import json
 from collections.abc import Mapping
@@ -68,7 +68,8 @@ class WebhookEntry:
 
 @dataclass(frozen=True)
 class DeliveryEntry:
-    """A delivery as text. ``can_redeliver``: whether it can be redelivered."""
+    """A delivery as text. ``due``: the time of its next attempt, empty if there is none; ``can_redeliver``: whether the
+    page offers to redeliver it."""
 
     id: int
     event: str

@@ -1,4 +1,4 @@
-"""Handle the deliveries of a server: verify, forward, and respond like the receivers."""
+"""Handle the deliveries of a server: verify them, forward them, and respond as the receivers did."""
 
 import random
 import threading
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.commands.webhooks.listen.forward import Forwarder, ForwardResult, combine_statuses
 from docshare.cli.commands.webhooks.listen.output import Journal, ReceivedDelivery
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.signals import raise_lost_signal
 from docshare.contract.signing import verify
 from docshare.contract.webhooks import SIGNATURE_HEADER, TEST_KIND
 
 if TYPE_CHECKING:
     from docshare.cli.commands.webhooks.listen.receiver import IncomingRequest
     from docshare.cli.framework.context import Context
-from docshare.cli.framework.signals import raise_lost_signal
 
 _UNVERIFIED, _UNAVAILABLE = 401, 503
 _POLL_SLICE_S = 1.0  # seconds between checks of the limits
@@ -54,12 +54,12 @@ class DeliveryHandler:
     not be printed."""
 
     def __init__(
-        self, context: "Context", journal: Journal, forwarder: Forwarder, acting: FaultInjection, count: int | None
+        self, context: "Context", journal: Journal, forwarder: Forwarder, faults: FaultInjection, count: int | None
     ) -> None:
         self._ctx = context
         self._journal = journal
         self._forwarder = forwarder
-        self._acting = acting
+        self._faults = faults
         self._count = count
         self._secret = ""
         self._secret_ready = threading.Event()
@@ -104,7 +104,7 @@ class DeliveryHandler:
             return _UNAVAILABLE
 
     def finish_response(self) -> None:
-        """Note that a response was sent."""
+        """Set ``over`` if the response that was just sent was the last one to wait for."""
         if self._count is not None and self.accepted_count >= self._count:
             self.over.set()
 
@@ -129,11 +129,11 @@ class DeliveryHandler:
             return 200
         if not self._reserve_slot():
             return _UNAVAILABLE
-        if self._acting.latency:
-            self.over.wait(self._acting.latency)
+        if self._faults.latency:
+            self.over.wait(self._faults.latency)
         forwards: list[ForwardResult] = []
         if self._is_fault_due():
-            answer = self._acting.status
+            answer = self._faults.status
         else:
             forwards = self._forwarder.send(arrival.headers, arrival.body)
             answer = combine_statuses(forwards)
@@ -151,11 +151,12 @@ class DeliveryHandler:
             return self._free_slots >= 0
 
     def _is_fault_due(self) -> bool:
-        return self._acting.fail_rate > 0 and random.random() < self._acting.fail_rate  # noqa: S311 - no secret
+        return self._faults.fail_rate > 0 and random.random() < self._faults.fail_rate  # noqa: S311 - no secret
 
 
 def find_signature(hit: "IncomingRequest") -> str:
-    """Return the signature of a delivery, from its header or, for other header names, by the form of the value."""
+    """Return the signature of a delivery: the value of its header or, if the server uses another header name, the first
+    value that looks like a signature; empty without one."""
     by_name = next((value for name, value in hit.headers.items() if name.lower() == SIGNATURE_HEADER.lower()), "")
     return by_name or next(
         (value for value in hit.headers.values() if value.startswith("t=") and _SIGNATURE_PREFIX in value), ""
@@ -170,7 +171,7 @@ def wait_until_done(
     ``pulse`` keeps the source alive and returns the seconds until the next call; what it raises ends the wait. Raise
     the error that prevented a delivery from being printed.
     """
-    began = last_word = context.monotonic()
+    began = last_heartbeat = context.monotonic()
     next_pulse = began + pulse()
     while not handler.over.wait(_POLL_SLICE_S):
         raise_lost_signal()
@@ -179,8 +180,8 @@ def wait_until_done(
             return limits.timeout_exit_code
         if now >= next_pulse:
             next_pulse = now + pulse()
-        if limits.heartbeat and not context.stderr_tty and now - last_word >= limits.heartbeat:
+        if limits.heartbeat and not context.stderr_tty and now - last_heartbeat >= limits.heartbeat:
             context.note(f"still listening; {handler.accepted_count} deliveries so far")
-            last_word = now
+            last_heartbeat = now
     handler.raise_failure()
     return ExitCode.OK

@@ -49,7 +49,7 @@ class _ListenConfig:
     print_secret: bool
     test: bool
     forwarder: Forwarder
-    acting: FaultInjection
+    faults: FaultInjection
     limits: ListenLimits
 
 
@@ -104,7 +104,7 @@ def _build_config(ctx: Context, given: ListenOptions) -> _ListenConfig:
             verify=not given.insecure_forward,
             keep_responses=given.show_response,
         ),
-        acting=_build_fault_injection(parse_duration(given.latency), given.fail_rate, given.status),
+        faults=_build_fault_injection(parse_duration(given.latency), given.fail_rate, given.status),
         limits=ListenLimits(
             count=given.exit_after,
             timeout=None if given.timeout is None else parse_duration(given.timeout),
@@ -132,7 +132,7 @@ def _check_options(ctx: Context, plan: _ListenConfig, feeding: _FeedOptions) -> 
     bridging = plan.directory is None and plan.public_url is None
     if feeding.is_given and not bridging:
         raise Stop(ExitCode.USAGE, "--cursor, --from, --reset and --skip-failed require --bridge")
-    if bridging and (plan.acting.latency or plan.acting.fail_rate):
+    if bridging and (plan.faults.latency or plan.faults.fail_rate):
         raise Stop(
             ExitCode.USAGE,
             "--bridge cannot be used together with --latency, --fail-rate or --status: no server waits for a response",
@@ -161,7 +161,7 @@ def _check_options(ctx: Context, plan: _ListenConfig, feeding: _FeedOptions) -> 
 def _listen_locally(ctx: Context, plan: _ListenConfig, book: Journal, directory: Path) -> ExitCode:
     """Listen to the server on this machine."""
     arguments = {"events": ",".join(plan.events)}
-    handler = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
+    handler = DeliveryHandler(ctx, book, plan.forwarder, plan.faults, plan.limits.count)
     subscription = LocalSubscription(
         ctx, directory, arguments | _build_filter(ctx, plan, directory), plan.secret, plan.limits.give_up_after
     )
@@ -192,7 +192,7 @@ def _build_filter(ctx: Context, plan: _ListenConfig, directory: Path) -> dict[st
 
 def _listen_through_tunnel(ctx: Context, plan: _ListenConfig, book: Journal, url: str) -> ExitCode:
     """Listen through a tunnel, with a webhook of the account."""
-    handler = DeliveryHandler(ctx, book, plan.forwarder, plan.acting, plan.limits.count)
+    handler = DeliveryHandler(ctx, book, plan.forwarder, plan.faults, plan.limits.count)
     with ctx.client() as client, run_receiver(plan.port, handler.handle, handler.finish_response), ExitStack() as held:
         webhook = PublicWebhook(
             ctx, client, url, plan.events, _resolve_file_option(ctx, client, plan), plan.limits.give_up_after

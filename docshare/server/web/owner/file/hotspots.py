@@ -27,7 +27,7 @@ from docshare.server.web.owner.frame import (
 )
 
 _SIDES = ("x", "y", "width", "height")
-_MAX_DIGITS = 5  # digits
+_MAX_DIGITS = 5  # of a page number
 
 _CONTROLS = {"rect": ("x", "Position"), "link": ("link", "Link URL"), "label": ("label", "Label")}
 

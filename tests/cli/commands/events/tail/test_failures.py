@@ -117,7 +117,7 @@ def test_a_long_failure_is_reported_again_from_time_to_time(api: FakeApi, shell:
     fail_between(api, time, problem(503, "unavailable", "restarting"), 1, 250)
     done = shell("events", "tail", "--timeout", "5m")
     assert 2 <= done.err.count("still failing") <= 4
-    assert "tries, 1m" in done.err
+    assert "attempts, 1m" in done.err
 
 
 def test_the_tail_exits_with_11_after_ten_minutes_of_failure(api: FakeApi, shell: Shell, time: FakeTime) -> None:
