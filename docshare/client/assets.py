@@ -30,7 +30,7 @@ class AssetsApi(Resource):
 
         Parameters:
             file: a UUID or a short id.
-            source: a seekable binary file: PNG, JPEG or WebP up to 5 MB, or MP3 up to 10 MB.
+            source: a seekable binary file: PNG, JPEG, or WebP up to 5 MB, or MP3 up to 10 MB.
             name: the file name to send.
             kind: a key of ``contract.media.ASSET_KINDS``; a second logo or background replaces the first.
             progress: called with the number of bytes sent so far.

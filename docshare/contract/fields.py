@@ -177,7 +177,7 @@ def parse_https_url(name: str, value: object, most: int = limits.URL_CHARS) -> s
     """
     url = _require_string(name, value)
     if not url.lower().startswith("https:") or not _is_web_url(url, most):
-        rule = "an https:// address without user name, spaces or unescaped characters"
+        rule = "an https:// address without user name, spaces, or unescaped characters"
         raise field_problem(name, f"{rule}, at most {most} characters")
     return url
 
@@ -186,7 +186,7 @@ def parse_web_url(name: str, value: object, most: int = limits.URL_CHARS) -> str
     """Return an ``http://`` or ``https://`` address; otherwise like ``parse_https_url``."""
     url = _require_string(name, value)
     if not _is_web_url(url, most):
-        rule = "an http:// or https:// address without user name, spaces or unescaped characters"
+        rule = "an http:// or https:// address without user name, spaces, or unescaped characters"
         raise field_problem(name, f"{rule}, at most {most} characters")
     return url
 
@@ -203,7 +203,7 @@ def parse_slug(name: str, value: object) -> str:
     """
     if value == "":
         return ""
-    found = _require_match(SLUG, name, value, f"1 to {SLUG_CHARS} lowercase letters, digits or hyphens")
+    found = _require_match(SLUG, name, value, f"1 to {SLUG_CHARS} lowercase letters, digits, or hyphens")
     if is_uuid(found) or found in RESERVED_SLUGS:
         raise field_problem(name, f"a different word: '{found}' is reserved in addresses of this server")
     return found
@@ -295,7 +295,7 @@ def _parse_gate_field(name: str, value: object) -> dict[str, Any]:
     required = parse_boolean(f"{name}.required", value.get("required", False))
     return {
         "key": _require_match(
-            _GATE_KEY, f"{name}.key", value.get("key"), "a lowercase letter, then letters, digits or _"
+            _GATE_KEY, f"{name}.key", value.get("key"), "a lowercase letter, then letters, digits, or _"
         ),
         "label": text_parser(1, limits.GATE_LABEL_CHARS)(f"{name}.label", value.get("label")),
         "type": kind,

@@ -15,9 +15,9 @@ PROFILE = "profile"
 
 SCOPES: dict[str, str] = {
     FILES_READ: "See your files and download them",
-    FILES_WRITE: "Upload, change and delete your files",
+    FILES_WRITE: "Upload, change, and delete your files",
     READERSHIP_READ: "See who read your files, and how",
-    WEBHOOKS_MANAGE: "Create, list, test and delete your webhooks",
+    WEBHOOKS_MANAGE: "Create, list, test, and delete your webhooks",
     PROFILE: "See your account and plan",
 }
 """Scope -> its description on the consent page."""

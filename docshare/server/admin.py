@@ -40,7 +40,7 @@ Arguments = Mapping[str, str]
 def _parse_plan(args: Arguments) -> Plan:
     tier = args.get("tier") or Plan.PRO.tier
     if tier not in {plan.tier for plan in Plan}:
-        raise Problem("bad_request", f"There is no plan '{tier}'.", hint="Plans are free, basic and pro.")
+        raise Problem("bad_request", f"There is no plan '{tier}'.", hint="Plans are free, basic, and pro.")
     return Plan.from_tier(tier)
 
 

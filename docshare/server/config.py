@@ -255,7 +255,7 @@ def _parse_metrics_access(value: Any) -> str:
         return text
     token = text.removeprefix(METRICS_TOKEN_PREFIX)
     if token == text or len(token) < _METRICS_TOKEN_CHARS or not token.isascii() or not token.isprintable():
-        raise ValueError(f"expected off, local or token: with at least {_METRICS_TOKEN_CHARS} ASCII characters")
+        raise ValueError(f"expected off, local, or token: with at least {_METRICS_TOKEN_CHARS} ASCII characters")
     if set(token) & set(" ,"):
         raise ValueError("the token must not contain spaces or commas")
     return text

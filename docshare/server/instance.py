@@ -131,7 +131,7 @@ def _claim_storage(rt: Runtime) -> None:
         raise ConfigError(f"storage_url: {error.strerror}: {error.filename}") from None
     if owner != own_name:
         raise ConfigError(
-            "storage_url: the store has the documents of another database; name another bucket, prefix or folder"
+            "storage_url: the store has the documents of another database; name another bucket, prefix, or folder"
         )
 
 

@@ -219,7 +219,7 @@ def _check_integrity(database: DatabaseFile) -> Iterator[Finding]:
     for problem in problems:
         yield Finding("database", False, problem, f"{_REPAIR_HINT}; if that does not help, {_RESTORE_HINT}")
     if not problems:
-        yield Finding("database", True, "its pages, indexes and references are intact")
+        yield Finding("database", True, "its pages, indexes, and references are intact")
 
 
 def _check_schema(step: int) -> Iterator[Finding]:

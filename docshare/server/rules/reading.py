@@ -249,7 +249,7 @@ def has_room(short_of_reader: int, short_of_address: int) -> bool:
 
 def mark_counted(reading: SessionReading, now: int) -> SessionReading:
     """Return ``reading`` with its view counted at ``now``."""
-    return reading._replace(klass="human", reason="a pointer, key, touch or wheel event", counted_at=now)
+    return reading._replace(klass="human", reason="a pointer, key, touch, or wheel event", counted_at=now)
 
 
 def _scale_times(pages: tuple[PageTime, ...], claimed: int, allowed: int) -> tuple[PageTime, ...]:

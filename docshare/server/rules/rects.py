@@ -9,7 +9,7 @@ from docshare.contract.fields import field_problem
 _MIN_SIDE = 0.003  # of the page; a smaller rectangle can be neither tapped nor seen
 _DIGITS = 6
 _TOLERANCE = 10**-_DIGITS  # by how much the sum of two rounded fractions may exceed the edge
-_RULE = f"x, y, width and height inside the page, as fractions from 0 to 1, width and height above {_MIN_SIDE}"
+_RULE = f"x, y, width, and height inside the page, as fractions from 0 to 1, width and height above {_MIN_SIDE}"
 _FOUR_NUMBERS = re.compile(r"\s*,\s*".join([r"([0-9]*\.?[0-9]+)"] * 4), re.ASCII)
 
 

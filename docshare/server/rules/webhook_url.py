@@ -45,7 +45,7 @@ def parse_allowed(entries: Iterable[str]) -> AllowedHosts:
         elif _is_name(entry):
             names.add(entry)
         else:
-            raise ValueError(f"expected a host name, an IP address or a CIDR, not '{entry}'")
+            raise ValueError(f"expected a host name, an IP address, or a CIDR, not '{entry}'")
     return AllowedHosts(frozenset(names), tuple(networks))
 
 

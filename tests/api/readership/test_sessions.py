@@ -212,7 +212,7 @@ def test_one_session_shows_how_its_time_and_class_were_determined(world: World, 
     assert told == row | {
         "id": 2,
         "class": "human",
-        "reason": "a pointer, key, touch or wheel event",
+        "reason": "a pointer, key, touch, or wheel event",
         "countedAt": "2026-09-21T14:13:28.000Z",
         "lastHeardAt": "2026-09-21T14:13:28.000Z",
         "endedAt": "2026-09-21T14:18:28.000Z",

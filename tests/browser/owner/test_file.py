@@ -227,7 +227,7 @@ def test_an_upload_after_the_session_ended_says_that_the_file_is_not_kept(
         page.context.clear_cookies()
         page.get_by_role("button", name=action, exact=True).click()
         expect(page.get_by_role("alert")).to_have_text(
-            "You are no longer signed in. Reload this page, sign in and choose the file again."
+            "You are no longer signed in. Reload this page, sign in, and choose the file again."
         )
 
 

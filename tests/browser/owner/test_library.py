@@ -123,7 +123,7 @@ def test_more_than_two_uploads_are_queued_and_can_be_canceled(library_page: Page
 def test_an_upload_after_signing_out_shows_an_error(library_page: Page) -> None:
     library_page.context.clear_cookies()
     library_page.locator("#file").set_input_files([make_payload("late.pdf")])
-    expect(find_upload_line(library_page, "late.pdf")).to_contain_text("sign in and choose the file again.")
+    expect(find_upload_line(library_page, "late.pdf")).to_contain_text("sign in, and choose the file again.")
     library_page.wait_for_load_state("networkidle")  # reloading the list would have led to the sign-in page
     expect(find_upload_line(library_page, "late.pdf")).to_contain_text("You are no longer signed in.")
 

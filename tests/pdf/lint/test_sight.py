@@ -98,7 +98,7 @@ def test_covered_text_is_found_on_rotated_pages(find_on_page: Callable[..., obje
 def test_only_covered_letters_are_counted(linter: PdfLinter, write_file: Put) -> None:
     half = f"{NAME_TEXT} 0 g 185 700 300 50 re f"  # starting at "John"
     (finding,) = linter.lint(write_file(make_lint_pdf(sheets=[Sheet(half)])))
-    assert finding.message == "7 letters under a box or image can be selected, searched and copied."
+    assert finding.message == "7 letters under a box or image can be selected, searched, and copied."
 
 
 @pytest.mark.parametrize(("content", "changes"), [

@@ -219,7 +219,7 @@ def test_a_view_is_counted_once_at_the_time_of_its_beacon() -> None:
         (9_000, make_beacon(2, age=9_000, visible_ms=3_000, input=True)),
     )
     assert reading.counted_at == OPENED + 6_000
-    assert reading.reason == "a pointer, key, touch or wheel event"
+    assert reading.reason == "a pointer, key, touch, or wheel event"
 
 
 def test_a_short_session_that_was_counted_stays_counted() -> None:

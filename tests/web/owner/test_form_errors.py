@@ -61,11 +61,11 @@ def get_title(page: HtmlElement) -> str:
         ({"gateFields.0.label": "a", "gateFields.0.key": "x", "gateFields.1.label": "b", "gateFields.1.key": "x"},
          "c-gateFields-0-label", "Give each question its own field name."),
         ({"gateFields.3.label": "Mail", "gateFields.3.type": "email", "gateFields.3.key": "1 mail"},
-         "c-gateFields-3-key", "Start with a lowercase letter, then use letters, digits or _."),
+         "c-gateFields-3-key", "Start with a lowercase letter, then use letters, digits, or _."),
         ({"gateFields.1.label": "x" * 61}, "c-gateFields-1-label", "Enter 1 to 60 characters."),
         ({"gateFields.4.key": "mail"}, "c-gateFields-4-label", "Enter 1 to 60 characters."),
         ({"gateFields.2.label": "a", "gateFields.2.type": "color"}, "c-gateFields-2-type", "Choose one from the list."),
-        ({"slug": "No!"}, "c-slug", "It must be 1 to 64 lowercase letters, digits or hyphens."),
+        ({"slug": "No!"}, "c-slug", "It must be 1 to 64 lowercase letters, digits, or hyphens."),
         ({"slug": "files"}, "c-slug",
          "It must be a different word: 'files' is reserved in addresses of this server."),
         ({"slug": "taken"}, "c-slug", "The custom link 'taken' is taken. Choose another one."),
@@ -94,7 +94,7 @@ def test_all_invalid_settings_are_listed_and_the_first_one_gets_the_focus(world:
     assert [item.words for item in page.find_one(class_="wrong").find_all("li")] == [
         "Number of views: Enter a whole number from 0 to 1,000,000.",
         "Pages that readers see, From: Enter the first and the last page in order, or leave both empty for all pages.",
-        "Custom link: It must be 1 to 64 lowercase letters, digits or hyphens.",
+        "Custom link: It must be 1 to 64 lowercase letters, digits, or hyphens.",
     ]
     opened = [node.find_one("h2").words for node in page.find_all("details", class_="group") if "open" in node.attrs]
     assert opened == ["How long", "Permissions of readers", "How it looks"]
@@ -135,7 +135,7 @@ def test_a_page_without_errors_marks_nothing(world: World, tail: str) -> None:
         ("/hotspots", {"x": "wide", "y": "1", "width": "10", "height": "10", "label": "Film"}, "x",
          "X, y, width, height must be numbers: percent of the page."),
         ("/hotspots", {"x": "1", "y": "1", "width": "10", "height": "10", "link": "film"}, "link",
-         "It must be an https:// address without user name, spaces or unescaped characters, at most 2048 characters."),
+         "It must be an https:// address without user name, spaces, or unescaped characters, at most 2048 characters."),
     ],
 )  # fmt: skip
 def test_the_forms_of_a_file_explain_errors_and_keep_what_was_typed(
@@ -168,7 +168,7 @@ def test_a_link_keeps_a_rejected_label(world: World) -> None:
     ("values", "control", "words"),
     [
         ({"url": "nowhere", "events": ["file.viewed"]}, "url",
-         "It must be an http:// or https:// address without user name, spaces or unescaped characters, at most 2048 "
+         "It must be an http:// or https:// address without user name, spaces, or unescaped characters, at most 2048 "
          "characters."),
         ({"url": "http://example.com", "events": ["file.viewed"]}, "url",
          "It must be an https:// address. The operator of this server can allow private hosts in "

@@ -142,7 +142,7 @@ def test_a_session_opens_with_its_time_page_by_page(world: World) -> None:
         "Page 1: 12s",
         "Page 3: 8s",
     ]
-    assert page.find_one("p", class_="notice").words == "Counted as a reader: a pointer, key, touch or wheel event."
+    assert page.find_one("p", class_="notice").words == "Counted as a reader: a pointer, key, touch, or wheel event."
     facts = page.find_one("dl", class_="session-facts")
     known = dict(zip(*([node.words for node in facts.find_all(tag)] for tag in ("dt", "dd")), strict=True))
     assert (known["Reading time"], known["Pages seen"], known["Opened through"]) == ("20s", "2 of 3", "Direct link")

@@ -54,7 +54,7 @@ def _group() -> None:
 @app.command("add", spec=_ASSET_SPEC)
 def add(
     file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="PNG, JPEG or WebP up to 5 MB; MP3 up to 10 MB.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="PNG, JPEG, or WebP up to 5 MB; MP3 up to 10 MB.")],
     kind: Annotated[
         str, typer.Option(metavar="|".join(ASSET_KINDS), callback=_check_kind, help="Purpose of the asset.")
     ],

@@ -95,7 +95,7 @@ def _user_issuer(rt: Runtime) -> TrustedIssuer:
         raise Problem(
             "unavailable",
             "A design tool is not configured on this server.",
-            hint="Its operator sets DOCSHARE_DESIGN_USER_JWKS_URL, _ISSUER and _AUDIENCE.",
+            hint="Its operator sets DOCSHARE_DESIGN_USER_JWKS_URL, _ISSUER, and _AUDIENCE.",
         )
     return TrustedIssuer(url, issuer, audience)
 

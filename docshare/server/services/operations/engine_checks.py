@@ -38,7 +38,7 @@ def check_storage(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFindin
             f"deleted documents would stay in the storage: {error}",
             "Let the credentials list the bucket and delete objects, not only read and write them.",
         )
-    detail = f"the storage answers in {latency_ms:.0f} ms; documents can be read, written, listed and deleted"
+    detail = f"the storage answers in {latency_ms:.0f} ms; documents can be read, written, listed, and deleted"
     if latency_ms > _SLOW_STORAGE_MS:
         return warning_finding(f"{detail}: opening a document takes several requests", "Run docshare near its storage.")
     return passed_finding(detail)

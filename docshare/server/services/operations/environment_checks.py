@@ -40,7 +40,7 @@ def check_mail_server(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFi
         else:
             rt.mailer.test_login(_TIMEOUT_S)
     except MailNotDelivered as error:
-        return error_finding(str(error), "Correct DOCSHARE_SMTP_URL (host, port, user, password, smtp or smtps).")
+        return error_finding(str(error), "Correct DOCSHARE_SMTP_URL (host, port, user, password, smtp, or smtps).")
     if recipient:
         return passed_finding(f"the mail server accepted an email to {recipient}")
     return passed_finding("the mail server accepts connections from this server")

@@ -62,7 +62,7 @@ def _collect_requests(rows: Mapping[Labels, Sequence[float]]) -> Iterator[Metric
         counts.append(Sample(sum(row[:-1]), {"method": method, "route": route, "status": status}))
         before = by_route.get((method, route), [0.0] * len(row))
         by_route[method, route] = [a + b for a, b in zip(before, row, strict=True)]
-    yield Metric("docshare_http_requests_total", "counter", "Requests by method, route and status.", counts)
+    yield Metric("docshare_http_requests_total", "counter", "Requests by method, route, and status.", counts)
     # Without the status, which would multiply the number of time series.
     yield make_histogram(
         "docshare_http_request_duration_seconds",
@@ -75,7 +75,7 @@ def _collect_requests(rows: Mapping[Labels, Sequence[float]]) -> Iterator[Metric
 def _collect_rendering(rt: Runtime) -> Iterator[Metric]:
     yield make_histogram(
         "docshare_render_duration_seconds",
-        "Duration of rendering pages, texts and copies, including the wait for a worker.",
+        "Duration of rendering pages, texts, and copies, including the wait for a worker.",
         ("outcome",),
         rt.pages.files.renders.snapshot(),
     )
@@ -88,7 +88,7 @@ def _collect_rendering(rt: Runtime) -> Iterator[Metric]:
         [Sample(jobs[lane], {"lane": lane, "state": state}) for state, jobs in states for lane in sorted(jobs)],
     )
     cache = rt.pages.files.read_cache_state()
-    yield _gauge("docshare_page_cache_bytes", "Bytes of cached pages, texts and copies.", {}, cache.size)
+    yield _gauge("docshare_page_cache_bytes", "Bytes of cached pages, texts, and copies.", {}, cache.size)
     lookups = [Sample(cache.hits, {"result": "hit"}), Sample(cache.misses, {"result": "miss"})]
     yield Metric("docshare_page_cache_lookups_total", "counter", "Lookups in the page cache by result.", lookups)
 

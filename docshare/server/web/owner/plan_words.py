@@ -28,7 +28,7 @@ _INCLUDED_FEATURES = {
     ),
     Plan.BASIC: (
         "Everything in Free, plus passwords, view limits, receipts, email notifications, the appearance of the viewer, "
-        "logos and sounds, and reports by day, page, country and device."
+        "logos and sounds, and reports by day, page, country, and device."
     ),
     Plan.PRO: (
         "Everything in Basic, plus page ranges, email gates and forms, watermarks, custom links, personal links, "

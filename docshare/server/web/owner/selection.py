@@ -51,7 +51,7 @@ def change(owner: SignedInOwner) -> AnyResponse:
         words = apply(chosen, "file", done, lambda uuid: moved.append(_delete(owner, uuid, purge=False)))
         return redirect_with_message(list_path(), words, moved)
     if action not in ("purge", "expire"):
-        raise Problem("bad_request", "action must be export, trash, purge or expire.")
+        raise Problem("bad_request", "action must be export, trash, purge, or expire.")
     if request.form.get("confirmed") != "on":
         entries = library.list_selected(current_runtime(), owner.caller, chosen)
         names = [(entry.row.uuid, entry.row.original_name) for entry in entries]

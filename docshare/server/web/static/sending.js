@@ -3,7 +3,7 @@
 const TOO_LATE_MS = 15 * 60 * 1000;
 
 /** The browser does not keep a chosen file while it loads another page. */
-export const SIGNED_OUT = "You are no longer signed in. Reload this page, sign in and choose the file again.";
+export const SIGNED_OUT = "You are no longer signed in. Reload this page, sign in, and choose the file again.";
 
 /** Why an upload failed. ``message`` is for people, empty if they canceled it; ``status`` is 0 without a response. */
 class Failure extends Error {

@@ -46,7 +46,7 @@ SESSION: dict[str, Any] = {
     "startedAt": format_moment(0),
     "totalTimeMs": 15_000,
     "class": "human",
-    "reason": "a pointer, key, touch or wheel event",
+    "reason": "a pointer, key, touch, or wheel event",
     "countedAt": format_moment(5),
     "endedAt": format_moment(80),
     "pages": [{"page": 1, "timeMs": 11_000, "views": 1, "backTurns": 0}, {"page": 2, "timeMs": 4_000, "views": 2}],
@@ -75,7 +75,7 @@ def test_the_timeline_is_printed_first(api: FakeApi, shell: Shell) -> None:
     lines = read_explanation(api, shell, SESSION)
     assert [line for line in lines[: lines.index("")] if "started" not in line[:7]] == [
         "human: a reader, counted",
-        "reason: a pointer, key, touch or wheel event",
+        "reason: a pointer, key, touch, or wheel event",
         "counted 5.0s later",
         "ended 1m 20.0s after the start: a minute after the page was hidden",
         "15.0s of reading accepted, of 16m 47.0s claimed in 3 reports",

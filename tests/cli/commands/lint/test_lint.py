@@ -95,7 +95,7 @@ def test_json_is_an_array_with_page_and_fix(shell: Shell, boxed_pdf: Path) -> No
     assert done.code == 13
     assert done.json == [{
         "path": str(boxed_pdf), "level": "error", "check": "covered-text", "page": 1,
-        "message": "6 letters under a box or image can be selected, searched and copied.",
+        "message": "6 letters under a box or image can be selected, searched, and copied.",
         "fix": "A box only hides the text. Delete the text in the original document and export it again.",
     }]  # fmt: skip
 
@@ -305,7 +305,8 @@ def test_upload_with_lint_sends_nothing_if_one_file_has_a_warning(
     done = shell("upload", clean_pdf, boxed_pdf, "--lint")
     assert (done.code, done.out, fake_uploads.uploads) == (13, "", [])
     assert done.err.splitlines()[:2] == [
-        "error: boxed.pdf, page 1: 6 letters under a box or image can be selected, searched and copied. (covered-text)",
+        "error: boxed.pdf, page 1: 6 letters under a box or image can be selected, searched, and copied. "
+        "(covered-text)",
         "error: lint found 1 problem; nothing was uploaded",
     ]
     assert done.err.splitlines()[2] == "hint: To upload anyway, leave out --lint."

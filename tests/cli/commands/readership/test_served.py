@@ -176,7 +176,7 @@ def test_the_times_of_an_explanation_add_up(world: World, pia: Shell, file: str)
     ]  # fmt: skip
     pia.tty = True
     story = pia("explain", row["sessionId"], "--no-color").lines
-    assert story[:2] == ["human: a reader, counted", "reason: a pointer, key, touch or wheel event"]
+    assert story[:2] == ["human: a reader, counted", "reason: a pointer, key, touch, or wheel event"]
     assert any(line.endswith(": a minute after the page was hidden") for line in story)
 
 

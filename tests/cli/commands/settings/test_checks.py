@@ -63,7 +63,7 @@ REJECTED: list[tuple[list[str], str]] = [
     (["--cta-label", "Book"], "cta must have url"),
     (["--cta-label", "Book"], "both --cta-label and --cta-url"),
     (["--cta-url", "https://x.example"], "cta must have label"),
-    (["--slug", "Q3"], "slug must be 1 to 64 lowercase letters, digits or hyphens"),
+    (["--slug", "Q3"], "slug must be 1 to 64 lowercase letters, digits, or hyphens"),
     (["--slug", "api"], "'api' is reserved"),
     (["--slug", ""], "slug is empty"),
     (["slug="], "settings clear FILE slug"),

@@ -79,7 +79,7 @@ def _check_accessibility(pdf: pikepdf.Pdf, title: str, findings: FindingCollecto
     marked: Any = pdf.Root.get("/MarkInfo")
     if not (isinstance(marked, Dictionary) and marked.get("/Marked") and "/StructTreeRoot" in pdf.Root):
         findings.add(
-            "tags", "note", "The document is not tagged, so screen readers guess its headings, lists and tables."
+            "tags", "note", "The document is not tagged, so screen readers guess its headings, lists, and tables."
         )
 
 

@@ -93,7 +93,7 @@ def _check_page(page: pypdfium2.PdfPage, number: int, findings: FindingCollector
     covered = comparison.count_unseen(suspects.covered + comparison.filter_plain(suspects.under_picture))
     covered += sum(map(len, comparison.filter_plain(suspects.under_mode)))
     if covered >= _MIN_LETTERS:
-        message = f"{format_plural(covered, 'letter')} under a box or image can be selected, searched and copied."
+        message = f"{format_plural(covered, 'letter')} under a box or image can be selected, searched, and copied."
         findings.add("covered-text", "error", message, number)
     pale = comparison.count_unseen(suspects.pale)
     if pale >= _MIN_PALE_LETTERS:

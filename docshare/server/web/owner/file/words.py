@@ -30,8 +30,8 @@ _LABELS_AND_HELP: dict[str, tuple[str, str]] = {
     "marksEnabled": ("Readers may pick and reject pages", ""),
     "annotationsEnabled": ("Readers may annotate areas of pages", ""),
     "watermark": ("Watermark on each page", "The reader's email address, if known, also in downloads up to 100 MB."),
-    "slug": ("Custom link", "Replaces the random part of the link: lowercase letters, digits and hyphens. The old link "
-             "keeps working."),
+    "slug": ("Custom link", "Replaces the random part of the link: lowercase letters, digits, and hyphens. The old "
+             "link keeps working."),
     "designToolUpdatesEnabled": ("The design tool may publish new versions", ""),
     "detachDesignToolDesign": ("Detach from its design", "Permanent: the design tool can publish no more versions."),
     "viewerSettings.background.type": ("Kind", ""),
