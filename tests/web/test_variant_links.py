@@ -121,7 +121,7 @@ def test_a_variant_opens_the_same_document_by_short_id_and_uuid(
 def test_a_reader_of_a_variant_never_learns_the_canonical_link(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], shape: str
 ) -> None:
-    """No response on the link of a variant contains the UUID, short id or slug of its file."""
+    """No response on the link of a variant contains the UUID, short id, or slug of its file."""
     asset = world.pia.post(
         f"/api/v1/files/{uploaded_file['uuid']}/assets",
         data={"file": (io.BytesIO(make_picture()), "a.png"), "kind": "logo"},

@@ -33,7 +33,7 @@ def open_link(
 ) -> None:
     """Open a share link in the browser.
 
-    The link is also printed. Over SSH, in CI and in a pipe, no browser is opened. BROWSER selects the browser.
+    The link is also printed. Over SSH, in CI, and in a pipe, no browser is opened. BROWSER selects the browser.
 
     Examples:
 

@@ -36,7 +36,7 @@ def claim(
 ) -> ExitCode:
     """Claim a file that was shared without an account.
 
-    The anonymous upload returned the claim token, which is valid for 30 days. Link, content and expiry do not change.
+    The anonymous upload returned the claim token, which is valid for 30 days. Link, content, and expiry do not change.
     The file counts toward the file limit of the account. Claiming a file that you already own changes nothing. The
     token is read from a file because command-line arguments appear in process lists and in the shell history.
 

@@ -34,7 +34,7 @@ def completion(
         str, typer.Argument(metavar="SHELL|install", help=f"One of {', '.join(SCRIPTS)}; or install, to save it.")
     ],
     shell: Annotated[
-        str | None, typer.Argument(metavar="[SHELL]", help="With install: bash, zsh or fish; $SHELL by default.")
+        str | None, typer.Argument(metavar="[SHELL]", help="With install: bash, zsh, or fish; $SHELL by default.")
     ] = None,
     show: Annotated[
         bool, typer.Option("--print", help="With install: print the path and the action, and change nothing.")

@@ -41,7 +41,7 @@ def dashboard(
 
     For a server on this machine, the address is a sign-in link that works once within ten minutes; keep it secret. For
     a server elsewhere, the address is that of the library, where you sign in. The address is also printed. Over SSH, in
-    CI and in a pipe, no browser is opened. BROWSER selects the browser.
+    CI, and in a pipe, no browser is opened. BROWSER selects the browser.
 
     Examples:
 

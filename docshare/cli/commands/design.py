@@ -135,7 +135,7 @@ def status(
         ),
     ] = None,
 ) -> None:
-    """Show the link, claim status and views of a design.
+    """Show the link, claim status, and views of a design.
 
     If the file belongs to an account, only its addresses are shown, unless the access token belongs to that account. If
     nobody has claimed the file, the output includes a new claim token.

@@ -89,7 +89,7 @@ def discover(
 ) -> None:
     """Show the version and endpoints of a server.
 
-    The output includes the version, the API operations and the accepted credentials. The command needs no credential
+    The output includes the version, the API operations, and the accepted credentials. The command needs no credential
     and sends none. Piped output has one line per field; --json prints the document as received. With --oauth, the exit
     code is 3 if the server does not support OAuth.
 

@@ -33,7 +33,7 @@ def list_responses(given: ListOptions) -> None:
 def tail(given: TailOptions) -> ExitCode:
     """Follow the responses to gate forms as they arrive.
 
-    [Pro] Rows, options and cursors are those of 'docshare events tail --type gate'.
+    [Pro] Rows, options, and cursors are those of 'docshare events tail --type gate'.
 
     Examples:
 

@@ -12,10 +12,11 @@ from docshare.cli.commands.webhooks.deliveries import QUEUED, describe_last_resp
 from docshare.cli.commands.webhooks.samples import parse_assignments
 from docshare.cli.framework.admin_channel import Data, RunningServer, find_local_data_dir, run_on_directory
 from docshare.cli.framework.app import App
+from docshare.cli.framework.arguments import FILE_HELP
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import read_text
-from docshare.cli.framework.operator_files import OPERATOR_HELP, resolve_operator_file
+from docshare.cli.framework.operator_files import resolve_operator_file
 from docshare.cli.framework.options import duration_option
 from docshare.cli.framework.prompts import confirm, confirm_irreversible
 from docshare.cli.terminal.output import Column, Spec
@@ -32,7 +33,6 @@ app = App()
 
 _BURNED = "file.burned"
 _SLUG_PREFIX = "slug:"
-_FILE_HELP = f"{OPERATOR_HELP[:-1]}, or slug:NAME."
 _POLL_INTERVAL = 0.5  # seconds between two polls of a delivery
 _ATTEMPT_TIMEOUT = 60.0  # seconds until the first attempt ends: queue poll every 5, receiver timeout of 10
 _MAX_COUNT = 1_000
@@ -79,11 +79,11 @@ _DRY_RUN_SPEC = Spec(
 @app.command("trigger", spec=TRIGGER_SPEC)
 def trigger(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of event; see: docshare webhooks kinds.")],
-    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"The file: {_FILE_HELP}")] = None,
+    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"The file: {FILE_HELP}")] = None,
     variant: Annotated[
         str | None,
         typer.Option(
-            "--variant", metavar="VARIANT", help="Use the link of this variant: UUID, short id or label:TEXT."
+            "--variant", metavar="VARIANT", help="Use the link of this variant: UUID, short id, or label:TEXT."
         ),
     ] = None,
     values: Annotated[
@@ -105,7 +105,7 @@ def trigger(
 ) -> ExitCode:
     """Cause an event on a server on this machine.
 
-    The server performs the action of a reader, so feed, readership, activity and webhooks all show it. If the settings
+    The server performs the action of a reader, so feed, readership, activity, and webhooks all show it. If the settings
     of the file do not allow the action, the command fails and a hint names the setting. Each event comes from a new
     reader. A view starts in the past, so that it ends now. file.burned and content.replaced change the file and ask for
     confirmation; using up a view of a file with a view limit requires --yes. The session of an invitee ends a minute
@@ -113,7 +113,7 @@ def trigger(
 
     Values for --set: pagesViewed, timeMs (file.viewed); email, fields.NAME (gate.completed, and file.viewed and
     file.downloaded behind a gate); author, body, pageNumber (note.created); name (receipt.confirmed); email, name
-    (invite.viewed); kind, pageNumber (proofing.updated). For servers elsewhere, use 'docshare webhooks test', 'sample'
+    (invite.viewed); kind, pageNumber (proofing.updated). For servers elsewhere, use 'docshare webhooks test', 'sample',
     or 'replay' instead.
 
     Examples:
@@ -127,7 +127,7 @@ def trigger(
     ctx = current_context()
     directory = find_local_data_dir(ctx, data)
     if directory is None:
-        hint = "Use --data DIR for its data directory. For other servers: docshare webhooks test, sample or replay."
+        hint = "Use --data DIR for its data directory. For other servers: docshare webhooks test, sample, or replay."
         raise Stop(ExitCode.USAGE, "trigger requires a server on this machine", hint=hint)
     if file is None:
         raise Stop(ExitCode.USAGE, "--file is required")
@@ -182,7 +182,7 @@ def _build_request(
     name = (
         file.removeprefix(_SLUG_PREFIX)
         if file.startswith(_SLUG_PREFIX)
-        else resolve_operator_file(ctx, file, directory, _FILE_HELP)
+        else resolve_operator_file(ctx, file, directory, FILE_HELP)
     )
     through = {} if variant is None else {"variant": extract_link_name(variant) if "://" in variant else variant}
     return {"kind": kind, "file": name, **through, **{f"set.{key}": text for key, text in texts.items()}}

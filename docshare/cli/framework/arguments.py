@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LAST_UPLOAD = "@last"
 
-FILE_HELP = "UUID, short id, share link, slug:NAME or @last."
+FILE_HELP = "UUID, short id, share link, slug:NAME, or @last."
 FILES_HELP = "UUID, short id, share link, slug:NAME, @last, or - for ids on stdin."
 
 

@@ -42,7 +42,7 @@ MEANINGS: dict[ExitCode, str] = {
     ExitCode.ERROR: "Unexpected error; the report is in crash.log in the state directory.",
     ExitCode.USAGE: "Invalid usage or local input, or a confirmation was missing or declined.",
     ExitCode.NOT_FOUND: "Not found (HTTP 404).",
-    ExitCode.CREDENTIAL: "Missing, invalid or expired credential (HTTP 401).",
+    ExitCode.CREDENTIAL: "Missing, invalid, or expired credential (HTTP 401).",
     ExitCode.FORBIDDEN: "Forbidden, or the credential lacks a scope (HTTP 403).",
     ExitCode.PLAN: "The plan is too low or one of its limits is reached (HTTP 403).",
     ExitCode.CONFLICT: "Conflict with the current state (HTTP 409), or another process holds the lock.",

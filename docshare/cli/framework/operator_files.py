@@ -9,7 +9,7 @@ from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.client.links import SCHEMES, extract_link_name, host_of
 from docshare.contract.patterns import SHORT_ID, UUID
 
-OPERATOR_HELP = "UUID, short id, share link or @last."
+OPERATOR_HELP = "UUID, short id, share link, or @last."
 
 
 def resolve_operator_file(context: Context, word: str, directory: Path, accepted: str = OPERATOR_HELP) -> str:
@@ -27,7 +27,7 @@ def resolve_operator_file(context: Context, word: str, directory: Path, accepted
 
 
 def resolve_reported_file(context: Context, word: str, directory: Path) -> str:
-    """Return the UUID, short id or slug in ``word``, which may be a reported share link.
+    """Return the UUID, short id, or slug in ``word``, which may be a reported share link.
 
     The server of ``directory`` looks it up among all files. Raise Stop (2) for ``@last`` if nothing was uploaded, and
     for a link of another server.

@@ -31,7 +31,7 @@ def parse_since(text: str, now: int, option: str = "--since") -> Since:
         return Since(at=now - int(parse_duration(text) * 1000))
     except ValueError:
         hint = "Use an id such as 5123, a time ago such as 2h, or a date such as 2026-11-20."
-        raise Stop(ExitCode.USAGE, f"{option}: {text!r} is not an id, a duration or a date", hint=hint) from None
+        raise Stop(ExitCode.USAGE, f"{option}: {text!r} is not an id, a duration, or a date", hint=hint) from None
 
 
 def parse_until(text: str, now: int) -> int:
@@ -51,7 +51,7 @@ def parse_until(text: str, now: int) -> int:
     try:
         return now + int(parse_duration(text) * 1000)
     except ValueError:
-        raise Stop(ExitCode.USAGE, f"--until: {text!r} is not a date, a time of day or a duration") from None
+        raise Stop(ExitCode.USAGE, f"--until: {text!r} is not a date, a time of day, or a duration") from None
 
 
 def _to_local_midnight(text: str) -> str:

@@ -73,7 +73,7 @@ def _check_types(path: Path, values: Mapping[str, Any], kinds: Mapping[str, Any]
 def check_profile_name(name: str) -> str:
     """Return ``name`` if it is a valid profile name, else raise Stop (2)."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", name, re.ASCII):
-        raise Stop(ExitCode.USAGE, f"{name!r} is not a profile name: use letters, digits, '-' and '_'")
+        raise Stop(ExitCode.USAGE, f"{name!r} is not a profile name: use letters, digits, '-', and '_'")
     return name
 
 

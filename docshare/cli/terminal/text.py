@@ -101,5 +101,5 @@ def parse_duration(text: str) -> float:
     """Parse ``90``, ``90s``, ``5m``, ``1.5h`` or ``7d`` as seconds; raise ValueError for anything else."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)?", text.strip(), re.ASCII)
     if match is None:
-        raise ValueError(f"{text!r} is not a duration such as 30s, 5m or 2h")
+        raise ValueError(f"{text!r} is not a duration such as 30s, 5m, or 2h")
     return float(match[1]) * _UNIT_SECONDS[match[2] or "s"]

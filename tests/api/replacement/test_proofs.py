@@ -48,7 +48,7 @@ def test_a_replacement_clears_feedback_on_pages(world: World, uploaded_file: dic
 
 
 def list_visible_anchors(world: World, made: dict[str, Any], hand: FeedbackClient) -> list[list[Any]]:
-    """List the pages with hotspots, notes, marks and annotations, as a reader and as the owner."""
+    """List the pages with hotspots, notes, marks, and annotations, as a reader and as the owner."""
     path = f"/api/v1/files/{made['uuid']}"
     marks, annotations, feedback, report = (
         world.pia.get(f"{path}/{tail}").get_json() for tail in ("page-marks", "annotations", "feedback", "readership")

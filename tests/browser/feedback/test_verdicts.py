@@ -1,4 +1,4 @@
-"""Marking pages as pick, maybe or reject in a real browser, and confirming receipt."""
+"""Marking pages as pick, maybe, or reject in a real browser, and confirming receipt."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -141,7 +141,7 @@ def test_a_word_that_names_no_file_gets_a_hint_with_all_ways_to_name_one(trigger
     failed = trigger_shell.shell("trigger", "file.viewed", "--file", "my-deck", "--data", trigger_shell.data)
     assert failed.code == 2
     assert "'my-deck' is not a file" in failed.err
-    assert "Use UUID, short id, share link or @last, or slug:NAME." in failed.err
+    assert "Use UUID, short id, share link, slug:NAME, or @last." in failed.err
 
 
 def test_a_dry_run_prints_the_event_and_changes_nothing(trigger_shell: TriggerShell) -> None:
@@ -216,7 +216,7 @@ def test_a_remote_server_has_no_trigger(shell: Shell, api: FakeApi) -> None:
     done = shell("trigger", "file.viewed", "--file", "aB3dE5fG7h01", env={"DOCSHARE_URL": "https://docs.example"})
     assert (done.code, done.out) == (2, "")
     assert "trigger requires a server on this machine" in done.err
-    assert "webhooks test, sample or replay" in done.err
+    assert "webhooks test, sample, or replay" in done.err
     assert api.requests == []
 
 

@@ -232,7 +232,7 @@ def test_invite_and_outbox_work_with_and_without_a_server(tmp_path: Path, env: d
     slug = run_docshare(
         "admin", "invite", made["shareUrl"].replace(made["shortId"], "offer"), "ann@example.com", env=env
     )
-    assert (slug.returncode, "UUID, short id, share link or @last" in slug.stderr) == (2, True)
+    assert (slug.returncode, "UUID, short id, share link, or @last" in slug.stderr) == (2, True)
     unknown = run_docshare("admin", "invite", "aB3dE5fG7hJ9", "ann@example.com", env=env)
     assert (unknown.returncode, "other accounts" in unknown.stderr) == (3, False)
     assert run_docshare("admin", "invite", made["shortId"], "nobody", env=env).returncode == 9

@@ -108,4 +108,4 @@ def test_an_invalid_hotspot_is_rejected_without_a_traceback(tmp_path: Path, env:
             assert "other accounts" not in done.stderr
         assert run_hotspot(env, "list", file) == []
         done = run_docshare("admin", "hotspot", "list", "slug", env=env)
-        assert (done.returncode, "UUID, short id, share link or @last" in done.stderr) == (2, True)
+        assert (done.returncode, "UUID, short id, share link, or @last" in done.stderr) == (2, True)

@@ -79,7 +79,7 @@ def account_create(
     context: typer.Context,
     email: Email,
     name: Annotated[str | None, typer.Option(help="Name of the person, as readers see it.")] = None,
-    tier: Annotated[str, typer.Option(help="Plan: free, basic or pro.")] = "pro",
+    tier: Annotated[str, typer.Option(help="Plan: free, basic, or pro.")] = "pro",
     mail: Annotated[
         bool, typer.Option("--mail/--no-mail", help="Email an invitation, if a mail server is set up.")
     ] = True,
@@ -118,7 +118,7 @@ def account_list(context: typer.Context, data: Data = None) -> None:
 def account_set_tier(
     context: typer.Context,
     email: Email,
-    tier: Annotated[str, typer.Argument(metavar="TIER", help="free, basic or pro.")],
+    tier: Annotated[str, typer.Argument(metavar="TIER", help="free, basic, or pro.")],
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
@@ -202,7 +202,7 @@ def account_usage(
     email: Annotated[str | None, typer.Argument(metavar="[EMAIL]", help="Email address of one account.")] = None,
     data: Data = None,
 ) -> None:
-    """Show the files, bytes and readers' sessions of each account.
+    """Show files, bytes, and readers' sessions of each account.
 
     Files in the trash are not included.
 
@@ -222,7 +222,7 @@ def account_delete(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Delete an account with all its files, links and readership.
+    """Delete an account with all its files, links, and readership.
 
     This cannot be undone.
 

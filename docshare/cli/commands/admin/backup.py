@@ -72,7 +72,7 @@ def backup(
 ) -> ExitCode:
     """Back up the whole instance while it runs.
 
-    The backup is a snapshot of the database, the documents, the keys and the settings; reading and uploading continue.
+    The backup is a snapshot of the database, the documents, the keys, and the settings; reading and uploading continue.
     An archive is a tar file. A directory stores each document once under its SHA-256, so the next backup to it copies
     only new documents and removes deleted ones. OUT appears only when the backup is complete. Files deleted
     during the backup are included, and are removed after it.
@@ -81,9 +81,9 @@ def backup(
     purged later remain in earlier backups. For other compression or encryption, use a pipe. The exit code is 13 if a
     stored document is damaged; everything else is backed up nevertheless.
 
-    On a pipe, prints one line per field. bytes is the size of the data: database, documents, keys and settings; written
-    is the part of it that the backup did not contain before. archiveBytes is the size of the archive, which is larger
-    because of its headers and list of files, or smaller because of compression.
+    On a pipe, prints one line per field. bytes is the size of the data: database, documents, keys, and settings;
+    written is the part of it that the backup did not contain before. archiveBytes is the size of the archive, which is
+    larger because of its headers and list of files, or smaller because of compression.
 
     Examples:
 

@@ -45,7 +45,7 @@ def check(
     data: Data = None,
     dry_run: DryRun = False,
 ) -> ExitCode:
-    """Check the database, documents, keys and permissions.
+    """Check the database, documents, keys, and permissions.
 
     The command reads and decrypts every document and compares its SHA-256. A server may be
     running. --repair fixes permissions, rebuilds indexes, freezes the links of damaged documents, and moves

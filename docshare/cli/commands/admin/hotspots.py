@@ -59,7 +59,7 @@ def add(
 ) -> ExitCode:
     """Add a hotspot that opens a link or plays a sound.
 
-    The rectangle is left, top, width and height as fractions of the page: 0.5,0,0.5,1 is the right half. Readers see a
+    The rectangle is left, top, width, and height as fractions of the page: 0.5,0,0.5,1 is the right half. Readers see a
     small marker there. The readership report counts the taps.
 
     Examples:

@@ -75,7 +75,7 @@ def move(
     ctx = current_context()
     directory = resolve_data_dir(context, data)
     if (to_database is None and to_storage is None) == (to_data is None):
-        raise Stop(ExitCode.USAGE, "admin move needs either --to-data, or --to-database, --to-storage or both")
+        raise Stop(ExitCode.USAGE, "admin move needs either --to-data, or --to-database, --to-storage, or both")
     require_data(directory)
     began = ctx.monotonic()
     with translate_data_errors(directory), lock_data_dir(directory):

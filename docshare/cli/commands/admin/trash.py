@@ -13,7 +13,7 @@ from docshare.cli.framework.prompts import confirm_irreversible
 from docshare.cli.terminal.output import Column, Spec
 
 app = App()
-trash = App("List, restore and purge deleted files.")
+trash = App("List, restore, and purge deleted files.")
 app.add_typer(trash, name="trash")
 
 _TRASH = Spec(
@@ -49,7 +49,7 @@ def trash_list(context: typer.Context, email: Email, data: Data = None) -> None:
 
 @trash.command("restore", spec=_TRASH)
 def trash_restore(context: typer.Context, file: _TrashedFile, data: Data = None, dry_run: DryRun = False) -> ExitCode:
-    """Restore a deleted file with its link, readership and events.
+    """Restore a deleted file with link, readership, and events.
 
     The restored file counts toward the file limit of the account.
 
@@ -83,7 +83,7 @@ def trash_purge(
 
 @app.command("sweep", spec=_SWEEP)
 def sweep(context: typer.Context, data: Data = None, dry_run: DryRun = False) -> ExitCode:
-    """Purge burned, expired and long-deleted files now.
+    """Purge burned, expired, and long-deleted files now.
 
     A running server does this every few seconds.
 

@@ -13,7 +13,7 @@ from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 
-app = App("Show, replace and export the master key.")
+app = App("Show, replace, and export the master key.")
 
 VAULT = Spec(
     table=(

@@ -70,7 +70,7 @@ def api(
 ) -> ExitCode:
     """Send any request and print the response body.
 
-    A path is relative to /api/v1, unless it begins with /api/, /oauth/ or /.well-known/, or is /oembed or /healthz. A
+    A path is relative to /api/v1, unless it begins with /api/, /oauth/, or /.well-known/, or is /oembed or /healthz. A
     URL must belong to the current server, because the credential is sent nowhere else. Fields of GET and DELETE
     requests are added to the query. Fields of other methods form a JSON object, in which dots create nested objects;
     with --input or --form they are added to the query. --form without a file sends a URL-encoded form; K=<FILE reads
@@ -78,7 +78,7 @@ def api(
 
     Passwords and tokens must come from files: -F password=@pw.txt
 
-    On a terminal, JSON is pretty-printed and binary data is rejected. --query, --fields, --template and --format apply
+    On a terminal, JSON is pretty-printed and binary data is rejected. --query, --fields, --template, and --format apply
     to JSON. Error responses are printed on stderr, and the exit code shows the kind of error (docshare help
     exit-codes). A POST request that may have arrived is not retried.
 
@@ -138,7 +138,7 @@ def _may_be_file_limit(refusal: Refused, request: "ApiRequest") -> bool:
 
 def _require_feed(request: "ApiRequest") -> None:
     if request.method != "GET" or request.path not in _FEED_PATHS:
-        raise Stop(ExitCode.USAGE, "--paginate works only with /events, /gate-responses and /activity")
+        raise Stop(ExitCode.USAGE, "--paginate works only with /events, /gate-responses, and /activity")
     since = str(request.params.get("since", 0))
     if "limit" in request.params or not (since.isascii() and since.isdigit()):
         raise Stop(ExitCode.USAGE, "--paginate and limit cannot be used together, and since must be an id")

@@ -266,7 +266,7 @@ def _parse_typed_value(text: str) -> Any:
 
 def _put_param(request: ApiRequest, key: str, value: Any) -> None:
     if value is None or isinstance(value, dict | list):
-        raise Stop(ExitCode.USAGE, f"{key}: the query accepts only strings, numbers and booleans")
+        raise Stop(ExitCode.USAGE, f"{key}: the query accepts only strings, numbers, and booleans")
     if key in request.params:
         raise _duplicate_key_error(key)
     request.params[key] = ("true" if value else "false") if isinstance(value, bool) else str(value)

@@ -30,7 +30,7 @@ def apply(
     Applying the same file again changes nothing. A file is matched by the state file, its uuid, its slug, or its name
     if only one file has it. A changed document is replaced behind the same link (requires the Pro plan). A setting that
     the YAML file does not name keeps its value, and null clears it. Variants are matched by label, and webhooks by URL,
-    format and file. A duration such as deleteAt: 30d counts from the first upload.
+    format, and file. A duration such as deleteAt: 30d counts from the first upload.
 
     Prompts before it replaces or removes anything; elsewhere than on a terminal --yes is required. --prune moves files
     to the trash, deletes variants and webhooks, and clears settings, but only those that the state file records from

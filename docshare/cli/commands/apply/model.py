@@ -64,7 +64,7 @@ class DesiredWebhook:
 
     @property
     def key(self) -> str:
-        """Return the identity of the webhook: URL, format and file are unique together."""
+        """Return the identity of the webhook: URL, format, and file are unique together."""
         return f"{self.format} {self.url}" + (f" {self.file}" if self.file is not None else "")
 
 

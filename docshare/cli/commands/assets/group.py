@@ -18,7 +18,7 @@ from docshare.cli.terminal.text import clean
 from docshare.contract.amounts import format_distinct_sizes, format_size
 from docshare.contract.media import ASSET_KINDS, detect_asset_type
 
-app = App("Add logos, backgrounds and sounds to share pages.")
+app = App("Add logos, backgrounds, and sounds to share pages.")
 
 # The settings that make the share page show an asset. Sounds have none: hotspots refer to them.
 _SETTINGS_BY_KIND = {
@@ -48,7 +48,7 @@ def _check_kind(value: str) -> str:
 # The callback keeps "assets" a group although it has a single command.
 @app.callback()
 def _group() -> None:
-    """Add logos, backgrounds and sounds to share pages."""
+    """Add logos, backgrounds, and sounds to share pages."""
 
 
 @app.command("add", spec=_ASSET_SPEC)
@@ -61,7 +61,7 @@ def add(
     apply: Annotated[bool, typer.Option("--apply", help="Also change the settings to show the asset.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
-    """Add a logo, a background or a sound to a file.
+    """Add a logo, a background, or a sound to a file.
 
     [Basic] A new logo or background replaces the previous one; a file has at most 10 assets. Piped output is the id of
     the asset. --apply also points the settings of the share page to the asset and leaves all other settings unchanged.

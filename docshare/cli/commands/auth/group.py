@@ -46,7 +46,7 @@ app = App(
       docshare auth login --url https://docs.example.com
       docshare auth status
     """,
-    stubs=(Stub("keys", "auth.keys", "Commands", "Create, list and revoke API keys with limited access."),),
+    stubs=(Stub("keys", "auth.keys", "Commands", "Create, list, and revoke API keys with limited access."),),
 )
 
 CLIENT_ID = "docshare-cli"  # known to every docshare server
@@ -107,7 +107,7 @@ def login(
     kept = {"url": url, **({"client_id": client_id} if client_id else {})}
     if device and (with_token or no_browser or callback_port):
         raise Stop(
-            ExitCode.USAGE, "--device cannot be used together with --with-token, --no-browser or --callback-port"
+            ExitCode.USAGE, "--device cannot be used together with --with-token, --no-browser, or --callback-port"
         )
     if dry_run:
         grant = {"client_id": _client_id(ctx, name, client_id), "scope": wanted}

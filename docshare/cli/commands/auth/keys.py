@@ -17,7 +17,7 @@ from docshare.cli.terminal.output import Column, Spec
 from docshare.contract.wire import drop_none, format_instant
 
 app = App(
-    """Create, list and revoke API keys with limited access.
+    """Create, list, and revoke API keys with limited access.
 
     A restricted key has only the scopes that you choose, optionally for one file and until a date. These commands need
     a personal API key, which has full access.

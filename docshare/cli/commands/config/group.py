@@ -17,7 +17,7 @@ from docshare.cli.terminal.output import Column, Spec
 from docshare.client.address import parse_origin
 
 app = App(
-    """Show, change and explain the settings of the command line.
+    """Show, change, and explain the settings of the command line.
 
     Precedence, from highest to lowest: options, environment variables, the profile in config.toml, built-in defaults.
     Changes apply to the current profile; --profile selects another. Credentials are stored in a separate file.

@@ -43,7 +43,7 @@ def _parse_size(text: str) -> int:
     match = re.fullmatch(r"(\d{1,12})\s*([KMG]?B)?", text.strip().upper(), re.ASCII)
     size = int(match[1]) * _UNITS[match[2] or ""] if match else 0
     if not 0 < size <= _MAX_BODY_BYTES:
-        raise typer.BadParameter(f"{text!r} is not a size such as 500kB, 101MB or 2GB (at most 2GB)")
+        raise typer.BadParameter(f"{text!r} is not a size such as 500kB, 101MB, or 2GB (at most 2GB)")
     return size
 
 
@@ -78,9 +78,11 @@ def doctor(
     mail: Annotated[
         str | None, typer.Option(metavar="EMAIL", help="Have the server send a test email to this address.")
     ] = None,
-    redact: Annotated[bool, typer.Option("--redact", help="Mask names, addresses and paths, for bug reports.")] = False,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Mask names, addresses, and paths, for bug reports.")
+    ] = False,
 ) -> ExitCode:
-    """Check this program, its settings and the server.
+    """Check this program, its settings, and the server.
 
     For a server on this machine, also checks the server itself (disk, database, mail, converter, background jobs) and
     its public address: whether it reaches the server, its certificate, what a proxy changes, and the size of uploads

@@ -15,7 +15,7 @@ from docshare.cli.framework.dry_run import DryRun, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal.output import Column, Spec
 
-app = App("List, show, set and reset the cursors of events tail.")
+app = App("List, show, set, and reset the cursors of events tail.")
 
 _NAME_HELP = "Name of a cursor of events tail."
 
@@ -197,7 +197,7 @@ def _resolve_position(ctx: Context, binding: CursorBinding, stream: str, positio
         newest = feed.newest(1, binding.file)
         return int(newest[0]["id"]) if newest else None
     if not (position.isascii() and position.isdigit()):
-        raise Stop(ExitCode.USAGE, f"{position!r} is not start, now or an id")
+        raise Stop(ExitCode.USAGE, f"{position!r} is not start, now, or an id")
     if not alone:
         raise Stop(ExitCode.USAGE, "an id requires a single stream", hint="Select it with --type.")
     at = int(position)

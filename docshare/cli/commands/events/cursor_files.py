@@ -178,7 +178,7 @@ def open_cursor_file(context: "Context", name: str) -> CursorFile:
     """Return the file of a named cursor. Raise Stop (2) for an invalid name."""
     if not _NAME.fullmatch(name):
         raise Stop(
-            ExitCode.USAGE, f"{name!r} is not a valid cursor name", hint="Use letters, digits, '-', '_' and '.'."
+            ExitCode.USAGE, f"{name!r} is not a valid cursor name", hint="Use letters, digits, '-', '_', and '.'."
         )
     return CursorFile(cursors_dir(context) / f"{name}.json", f"the cursor {name!r}")
 

@@ -14,7 +14,7 @@ from docshare.cli.framework.option_groups import add_options
 from docshare.contract.streams import DEFAULT_STREAM
 
 _STUBS = (
-    Stub("cursor", "events.cursor_commands", "Commands", "List, show, set and reset the cursors of events tail."),
+    Stub("cursor", "events.cursor_commands", "Commands", "List, show, set, and reset the cursors of events tail."),
 )
 
 app = App("See who viewed and downloaded, once or live.", stubs=_STUBS)
@@ -56,7 +56,7 @@ def tail(given: TailOptions, types: _Types = None, kinds: _Kinds = None, require
 
     --cursor NAME saves the position, and the next tail with the same name resumes there. The position is saved after
     the rows are printed, so a crash can repeat rows but never lose them. A cursor cannot be used for another server,
-    account, stream, file or choice of kinds.
+    account, stream, file, or choice of kinds.
 
     With --exec, a row counts as read once the command exits with 0; then the row is printed. The output of the command
     goes to stderr. The command runs without a shell.

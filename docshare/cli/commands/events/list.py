@@ -34,7 +34,7 @@ class ListOptions(OptionGroup):
 
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help=f"Only this file: {FILE_HELP}")] = None
     since: Annotated[
-        str | None, typer.Option(metavar="ID|TIME", help="Only rows after this id, duration ago (2h) or date.")
+        str | None, typer.Option(metavar="ID|TIME", help="Only rows after this id, duration ago (2h), or date.")
     ] = None
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Maximum number of rows.")] = 50
     everything: Annotated[bool, typer.Option("--all", help="Show all rows.")] = False

@@ -109,7 +109,7 @@ def _require_activity(client: "Client") -> None:
     except Refused as refusal:
         if refusal.status != 404:
             raise
-        hint = "Use --type all for views, downloads and gate responses."
+        hint = "Use --type all for views, downloads, and gate responses."
         raise Stop(ExitCode.NOT_FOUND, f"{client.origin} has no activity feed", hint=hint) from refusal
 
 

@@ -64,7 +64,7 @@ class StartResolver:
         if word == START:
             return Cursor(self._binding, dict.fromkeys(self._feeds))
         if not (word.isascii() and word.isdigit()):
-            raise Stop(ExitCode.USAGE, f"--from: {word!r} is not start, now or an id")
+            raise Stop(ExitCode.USAGE, f"--from: {word!r} is not start, now, or an id")
         if len(self._binding.streams) > 1:
             raise Stop(ExitCode.USAGE, "--from ID requires a single --type", hint="Each stream has its own ids.")
         (stream,) = self._binding.streams

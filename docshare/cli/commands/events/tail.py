@@ -189,7 +189,7 @@ def _parse_command(text: str | None) -> list[str]:
 
 def _choose_cursor_file(ctx: Context, given: TailOptions) -> CursorFile | None:
     if sum((given.cursor is not None, given.cursor_file is not None, given.no_cursor)) > 1:
-        raise Stop(ExitCode.USAGE, "--cursor, --cursor-file and --no-cursor cannot be used together")
+        raise Stop(ExitCode.USAGE, "--cursor, --cursor-file, and --no-cursor cannot be used together")
     if given.cursor is not None:
         return cursor_files.open_cursor_file(ctx, given.cursor)
     if given.cursor_file is not None:

@@ -1,4 +1,4 @@
-"""``docshare files``: list, show, download, replace, delete and restore."""
+"""``docshare files``: list, show, download, replace, delete, and restore."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
@@ -24,7 +24,7 @@ _STUBS = (
     Stub("wait", "files.wait", "Commands", "Wait for views or for a link state, and print the file."),
 )
 
-app = App("List, show, download, replace, delete and restore files.", stubs=_STUBS)
+app = App("List, show, download, replace, delete, and restore files.", stubs=_STUBS)
 
 
 @app.command("list", spec=FILE_LIST_SPEC)
@@ -159,12 +159,12 @@ _RESTORE_SPEC = Spec(plain=("shareUrl",), fields=FILE_FIELDS, id="shortId", huma
 
 @app.command("restore", spec=_RESTORE_SPEC)
 def restore(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="UUID, short id or share link of the deleted file.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="UUID, short id, or share link of the deleted file.")],
     dry_run: DryRunSend = False,
 ) -> ExitCode:
     """Restore a file from the trash.
 
-    Its link, settings, readership and events come back unchanged. The account needs a free file slot. The API does not
+    Its link, settings, readership, and events come back unchanged. The account needs a free file slot. The API does not
     list deleted files; the page /trash of the server does, where you can also restore them.
 
     Examples:

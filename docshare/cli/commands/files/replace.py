@@ -47,15 +47,15 @@ def replace(
     path: Annotated[str, typer.Argument(metavar="PATH", help="The new document; '-' is stdin.")],
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name shown to readers; required for '-'.")] = None,
     keep_anchors: Annotated[
-        bool, typer.Option("--keep-anchors", help="Keep hotspots, notes, marks and annotations.")
+        bool, typer.Option("--keep-anchors", help="Keep hotspots, notes, marks, and annotations.")
     ] = False,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Validate the file before uploading.")] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,
 ) -> ExitCode:
     """Replace the document behind a link.
 
-    Requires the Pro plan. The link, QR code, settings and readership stay, and the version increases by one. Replacing
-    reactivates a burned link and restarts its view limit; an expired link cannot be replaced. Hotspots, notes, marks
+    Requires the Pro plan. The link, QR code, settings, and readership stay, and the version increases by one. Replacing
+    reactivates a burned link and restarts its view limit; an expired link cannot be replaced. Hotspots, notes, marks,
     and annotations on the pages are cleared unless --keep-anchors is given, so the command prompts on a terminal.
     Anchors kept on a page that the new version lacks stay hidden until a later version has that page.
 

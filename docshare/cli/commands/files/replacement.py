@@ -50,5 +50,5 @@ def _confirm(ctx: Context, client: "Client", uuid: str, word: str) -> None:
     """Prompt on a terminal, whether or not there are anchors: the API does not report them."""
     if ctx.may_prompt and not ctx.options.yes:
         what = prompts.describe_file(client, uuid, word)
-        anchors = "hotspots, notes, marks and annotations"
+        anchors = "hotspots, notes, marks, and annotations"
         prompts.confirm(ctx, f"Replace the document of {what}, clearing {anchors} on its pages?")

@@ -78,12 +78,12 @@ def lint(
     """Check PDFs for metadata and hidden content before sharing.
 
     Lint reports text under black boxes, invisible text, hidden layers, earlier revisions, attachments, scripts, filled
-    forms, comments, and names, directories and places in the metadata. Notes concern title, language, tags, producer
-    and size. Each finding is one line: path, level, check, page, message and fix. The exit code is 13 if there is a
+    forms, comments, and names, directories, and places in the metadata. Notes concern title, language, tags, producer,
+    and size. Each finding is one line: path, level, check, page, message, and fix. The exit code is 13 if there is a
     warning or an error, and 9 if a file cannot be read. Nothing is sent anywhere, and no account is needed.
 
     With --strip, lint writes a clean copy and checks it as well; each finding then reads "gone" or "stays". The copy
-    keeps everything readers see, as well as links, outline and tags; form fields, entered text, stamps and drawings
+    keeps everything readers see, as well as links, outline, and tags; form fields, entered text, stamps, and drawings
     become part of the page. Notes and text markup are removed. Text under boxes cannot be removed and stays.
 
     To decide whether text is visible, lint renders the page with and without it. Recognized text on scanned pages is
@@ -101,7 +101,7 @@ def lint(
     if plan is not None and account:
         raise Stop(ExitCode.USAGE, "--plan and --account cannot be used together")
     if (output is not None or force or dry_run or not title) and not strip:
-        raise Stop(ExitCode.USAGE, "-o, --force, --no-title and -n require --strip")
+        raise Stop(ExitCode.USAGE, "-o, --force, --no-title, and -n require --strip")
     if STDIN in paths:
         raise Stop(ExitCode.USAGE, "lint cannot read from stdin", hint=f"To check a file of that name, use ./{STDIN}")
     cleaning = (

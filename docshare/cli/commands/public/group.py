@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = App("Commands that need no account.")
 app.command("upload", spec=PUBLIC_UPLOAD_SPEC)(upload)
 
-_LINK_HELP = "A share link of any server; or a UUID, short id or slug of the current server."
+_LINK_HELP = "A share link of any server; or a UUID, short id, or slug of the current server."
 _EMBED_ID = re.compile(r"/embed/([0-9A-Za-z-]+)")  # the id in the iframe of an oEmbed document
 _UNKNOWN_LINK_HINT = "Check the link; it may be revoked or deleted."
 _METADATA_FIELDS = (
@@ -92,9 +92,9 @@ class LinkAddress(NamedTuple):
 def metadata(link: LinkArgument) -> ExitCode:
     """Show the public metadata of a link.
 
-    The output includes the name, the size, the pages and the access requirements. The request does not count as a view.
-    For an expired or burned link, the command prints the reason and the time, and the exit code is 8; --json prints the
-    response of the server.
+    The output includes the name, the size, the pages, and the access requirements. The request does not count as a
+    view. For an expired or burned link, the command prints the reason and the time, and the exit code is 8; --json
+    prints the response of the server.
 
     Examples:
 

@@ -48,7 +48,7 @@ def push(
     ] = None,
     name: Annotated[str | None, typer.Option(metavar="TEXT", help="Name shown to readers; required for '-'.")] = None,
     keep_anchors: Annotated[
-        bool, typer.Option("--keep-anchors", help="Keep hotspots, notes, marks and annotations.")
+        bool, typer.Option("--keep-anchors", help="Keep hotspots, notes, marks, and annotations.")
     ] = False,
     lint: Annotated[bool, typer.Option("--lint", help="Check the PDF first; upload nothing on a warning.")] = False,
     fail_on: Annotated[
@@ -63,7 +63,7 @@ def push(
 
     The first push uploads the document. Later pushes replace its content behind the same link if its bytes have changed
     (requires the Pro plan), and do nothing otherwise. Only the link is printed; --json also prints the status:
-    "created", "replaced" or "unchanged".
+    "created", "replaced", or "unchanged".
 
     The file is identified by its slug (custom link), by a manifest (the same as for upload --manifest), or by both. Two
     concurrent pushes under one name create one file. The server converts Word and PowerPoint files; only a manifest

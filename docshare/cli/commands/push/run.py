@@ -92,7 +92,7 @@ class Pusher:
     """Pushes ``item``, whose SHA-256 is ``digest``.
 
     ``slug``: the custom link, or None; ``ledger``: the manifest that lists the file, or None; ``keep_anchors``: keep
-    hotspots, notes, marks and annotations when the content is replaced.
+    hotspots, notes, marks, and annotations when the content is replaced.
     """
 
     def __init__(

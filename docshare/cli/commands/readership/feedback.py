@@ -73,7 +73,7 @@ NOTES = Spec(
 
 @app.command("marks", spec=MARKS)
 def marks(file: FileArgument, output: OutputOption = None, force: ForceOption = False) -> None:
-    """Show which pages readers marked as pick, maybe or reject.
+    """Show which pages readers marked as pick, maybe, or reject.
 
     [Pro] Piped output has one tab-separated line per mark: page, identity, mark. --format csv and -o write the
     unchanged CSV of the server. An identity is an invited address or a generated name, such as Reader 7F3A.

@@ -15,7 +15,7 @@ _STUBS = (
         "marks",
         _FEEDBACK_MODULE,
         _FEEDBACK_GROUP,
-        "Show which pages readers marked as pick, maybe or reject.",
+        "Show which pages readers marked as pick, maybe, or reject.",
         "marks",
     ),
     Stub(

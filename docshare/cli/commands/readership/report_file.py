@@ -35,10 +35,10 @@ def write_report(
 ) -> None:
     """Write the readership report of a file as an HTML file.
 
-    The report contains everything that the plan includes, with charts, tables and notes. It loads no external resources
-    and runs no scripts. Page thumbnails are rendered on this machine from the stored PDF, for the first 60 pages of
-    documents up to 100 MB. --since and --until limit the sessions; marks, annotations, notes, and receipts are always
-    those of all time. The file contains personal data of your readers and is readable only by you.
+    The report contains everything that the plan includes, with charts, tables, and notes. It loads no external
+    resources and runs no scripts. Page thumbnails are rendered on this machine from the stored PDF, for the first 60
+    pages of documents up to 100 MB. --since and --until limit the sessions; marks, annotations, notes, and receipts are
+    always those of all time. The file contains personal data of your readers and is readable only by you.
 
     Examples:
 

@@ -55,7 +55,7 @@ def serve(
         str | None, typer.Option(metavar="URL", help="Public base URL of links. [env: DOCSHARE_BASE_URL]")
     ] = None,
     tier: Annotated[
-        str, typer.Option(metavar="PLAN", help="Plan of the owner on the first run: free, basic or pro.")
+        str, typer.Option(metavar="PLAN", help="Plan of the owner on the first run: free, basic, or pro.")
     ] = "pro",
     owner: Annotated[
         str | None,
@@ -104,7 +104,7 @@ def serve(
     if log not in ("text", "json"):
         raise Stop(ExitCode.USAGE, f"--log must be text or json, not '{log}'")
     if tier not in ("free", "basic", "pro"):
-        raise Stop(ExitCode.USAGE, f"--tier must be free, basic or pro, not '{tier}'")
+        raise Stop(ExitCode.USAGE, f"--tier must be free, basic, or pro, not '{tier}'")
     if exec_command is not None and not exec_command.strip():
         raise Stop(ExitCode.USAGE, "--exec requires a command", hint="Example: --ephemeral --exec pytest -q")
     if ephemeral and data is not None:

@@ -90,7 +90,7 @@ def _list_commands(shared: bool) -> list[tuple[str, str]]:
 
 
 def _describe_stop(kept: bool) -> tuple[str, str]:
-    return "Stop", "Ctrl-C; links, readers and settings are kept" if kept else "Ctrl-C; all data is deleted"
+    return "Stop", "Ctrl-C; links, readers, and settings are kept" if kept else "Ctrl-C; all data is deleted"
 
 
 def _store_last_upload(ctx: Context, file: Mapping[str, Any]) -> None:

@@ -42,7 +42,7 @@ def export(file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)])
     """Print the settings of a file as JSON for settings apply.
 
     The output has every setting, even unset ones, so that another file gets the same state. It leaves out the password,
-    the slug, the logo and the background image, which belong to one file.
+    the slug, the logo, and the background image, which belong to one file.
 
     Examples:
 

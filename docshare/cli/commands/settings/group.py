@@ -8,7 +8,7 @@ _STUBS = (
     Stub("get", _READ_MODULE, _COMMANDS, "Show the settings of a file.", "get"),
     Stub("set", "settings.set", _COMMANDS, "Change settings of files."),
     Stub("clear", _WRITE_MODULE, _COMMANDS, "Clear settings of files.", "clear"),
-    Stub("schema", "settings.schema", _COMMANDS, "List all settings with type, values, default and plan."),
+    Stub("schema", "settings.schema", _COMMANDS, "List all settings with type, values, default, and plan."),
     Stub(
         "export",
         _READ_MODULE,

@@ -57,7 +57,7 @@ class SettingOptions(OptionGroup):
 class SharingOptions(SettingOptions):
     """The most common settings of a share link."""
 
-    mode: Annotated[Text, SettingOption("viewerMode", "Viewer: standard, flipbook, swipe or magazine.", "MODE")] = None
+    mode: Annotated[Text, SettingOption("viewerMode", "Viewer: standard, flipbook, swipe, or magazine.", "MODE")] = None
     password_file: Annotated[
         Text, typer.Option(metavar="F", help="Read the password from a file; '-' is stdin. [Basic]")
     ] = None

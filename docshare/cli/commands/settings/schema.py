@@ -47,9 +47,9 @@ def schema(
         list[str] | None, typer.Argument(metavar="SETTING...", help="Settings to describe. The default is all.")
     ] = None,
 ) -> None:
-    """List all settings with type, values, default and plan.
+    """List all settings with type, values, default, and plan.
 
-    Works offline. --json adds the type, the range and the value that clears the setting.
+    Works offline. --json adds the type, the range, and the value that clears the setting.
 
     Examples:
 

@@ -39,7 +39,7 @@ def set_(
     """Change settings of files.
 
     Use options for common settings and KEY=VALUE for any setting (docshare settings schema lists the keys). A value is
-    true, false, a number, text, null (clears the setting) or @file.json; KEY:=JSON takes any JSON. Settings that are
+    true, false, a number, text, null (clears the setting), or @file.json; KEY:=JSON takes any JSON. Settings that are
     not given keep their values. Values are validated before they are sent and compared with what the server stored.
 
     On a pipe, prints nothing; --json prints the request body without the password, and the file.

@@ -25,18 +25,18 @@ def upload(
 
     On a pipe, prints one link per file, in the order of the arguments. A file that fails prints no line: the reason
     goes to stderr, and the exit code is 12 if other files succeeded. --json prints one object for one path and an array
-    for several; --format jsonl prints each result as it finishes; --format plain prints path, link and status.
+    for several; --format jsonl prints each result as it finishes; --format plain prints path, link, and status.
 
     PDFs are stored unchanged; the server converts Word (.docx) and PowerPoint files to PDF.
 
     Settings are written right after each upload. If that fails, the file is kept, its link is not printed, the exit
-    code is 12 and stderr shows the command that sets them; with --rollback the file is deleted instead.
+    code is 12, and stderr shows the command that sets them; with --rollback the file is deleted instead.
 
     With --variants-csv a pipe gets a line with label and link for each recipient, after the line of the file. The rows
     are checked before the upload, except for page numbers, which need the uploaded document.
 
     With --manifest a second run uploads only new and changed files. With --update as well, a changed document replaces
-    the content behind its existing link, which clears the hotspots, notes, marks and annotations on its pages.
+    the content behind its existing link, which clears the hotspots, notes, marks, and annotations on its pages.
     Settings apply to new files only.
 
     With --lint each PDF is checked first; if one has a warning or an error, nothing is uploaded and the exit code is

@@ -16,7 +16,7 @@ def present_links(context: Context, links: Sequence[str], *, qr: bool, copy: boo
     if qr:
         _draw_qr(context, links[0])
     if copy and not copy_text(context, "\n".join(links)):
-        context.warn("cannot copy the link: install wl-copy, xclip or xsel")
+        context.warn("cannot copy the link: install wl-copy, xclip, or xsel")
     if open_link and not (may_open(context) and context.open_browser(links[0])):
         context.warn("cannot open the link: no browser found")
 

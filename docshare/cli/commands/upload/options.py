@@ -22,7 +22,7 @@ class UploadOptions(UploadSettings):
         list[str] | None,
         typer.Option(
             metavar="GLOB",
-            help="With -r: file names to include. The default is PDF, Word and PowerPoint files.",
+            help="With -r: file names to include. The default is PDF, Word, and PowerPoint files.",
         ),
     ] = None
     print_field: Annotated[

@@ -56,7 +56,7 @@ def run_upload(
     if given.lint and not given.check:
         raise Stop(ExitCode.USAGE, "--lint and --no-check cannot be used together")
     if (given.qr or given.open_ or given.variants_csv) and not single:
-        raise Stop(ExitCode.USAGE, "--qr, --open and --variants-csv require exactly one path")
+        raise Stop(ExitCode.USAGE, "--qr, --open, and --variants-csv require exactly one path")
     printer = ctx.emitter(build_upload_spec(ctx, PRINT_FIELDS[given.print_field]))
     stdin_taken = STDIN in (*named, given.files_from)
     links = _prepare_links(ctx, given.variants_csv, rollback=given.rollback, stdin_taken=stdin_taken)

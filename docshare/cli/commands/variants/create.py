@@ -62,7 +62,7 @@ def create(
 
     [Pro] Creates one link, one per --label, or one per row of a CSV file. Each link counts its own readers and can be
     revoked on its own. The first row of the CSV file names the columns: label, and optionally allowDownload (true or
-    false) and pages (3-9, 5 or all) or from and to; --download and --pages apply to rows without a value. All rows are
+    false) and pages (3-9, 5, or all) or from and to; --download and --pages apply to rows without a value. All rows are
     checked before the first link is created.
 
     --out writes the columns of the input and uuid, shortId, url, status, error and, with --qr, qr. To resume an
@@ -113,4 +113,4 @@ def _check_exclusive(ways: Mapping[str, object]) -> None:
 def _check_unused(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
-            raise Stop(ExitCode.USAGE, f"{name} requires --from-csv, --count or several --label")
+            raise Stop(ExitCode.USAGE, f"{name} requires --from-csv, --count, or several --label")

@@ -44,7 +44,7 @@ def export(
     """Write the variants of a file as CSV.
 
     The columns are label, url, uuid, shortId, allowDownload, pages, revoked, redacted, createdAt and, if the server
-    reports readership, sessions and avgTimeMs. docshare variants create --from-csv accepts these columns. A label that
+    reports readership, sessions, and avgTimeMs. docshare variants create --from-csv accepts these columns. A label that
     looks like a formula is escaped with a quote unless --raw-csv is given.
 
     Examples:

@@ -36,7 +36,7 @@ _STUBS = (
     Stub("export", "variants.export", "Commands", "Write the variants of a file as CSV."),
 )
 
-app = App("Create, redact and revoke links for single recipients.", stubs=_STUBS)
+app = App("Create, redact, and revoke links for single recipients.", stubs=_STUBS)
 
 _FIELDS = (
     "uuid",
@@ -202,7 +202,7 @@ def update(
     if overrides is None:
         given = build_overrides(download, pages, choice=reader_choice) or None
     elif not (download is None and pages is None and reader_choice is None):
-        raise Stop(ExitCode.USAGE, "--overrides cannot be used together with --download, --pages or --reader-choice")
+        raise Stop(ExitCode.USAGE, "--overrides cannot be used together with --download, --pages, or --reader-choice")
     else:
         given = change.parse_overrides(overrides)
     if clear_overrides and (given is not None or replace_overrides):
@@ -319,7 +319,7 @@ def redact(
 ) -> ExitCode:
     """Erase the labels of variants; their links keep working.
 
-    Erases the label from the variant, the readership, the activity and all webhook deliveries, sent or queued. This
+    Erases the label from the variant, the readership, the activity, and all webhook deliveries, sent or queued. This
     cannot be undone, and the variant cannot get a new label. Files on your machine that contain the label are not
     changed.
 

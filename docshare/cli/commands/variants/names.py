@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-VARIANT_HELP = "UUID, short id, link or label:TEXT."
+VARIANT_HELP = "UUID, short id, link, or label:TEXT."
 VARIANTS_HELP = "UUID, short id, link, label:TEXT, or - for ids on stdin."
 OF_FILE_HELP = "File of the variant. The default is to search all files."
 

@@ -113,7 +113,7 @@ def deliveries(
     """List the deliveries of a webhook, newest first.
 
     ATTEMPTS has a cross for each failed attempt, a check mark for a successful one, and a dot for each attempt that is
-    left. A delivery is abandoned after five failed attempts, 1 min, 10 min, 1 h and 1 h apart; docshare webhooks
+    left. A delivery is abandoned after five failed attempts, 1 min, 10 min, 1 h, and 1 h apart; docshare webhooks
     redeliver sends it again. The log keeps deliveries for 90 days.
 
     Piped output is tab-separated: id, event, createdAt, state, nextAttemptAt, attempts; with --attempts, it is id,

@@ -65,7 +65,7 @@ def _describe_length_mismatch(length: int, found: int) -> str:
 
 
 def _request_error(why: str) -> Stop:
-    return Stop(ExitCode.USAGE, f"--request: {why}", hint="Save headers, an empty line and the raw body.")
+    return Stop(ExitCode.USAGE, f"--request: {why}", hint="Save headers, an empty line, and the raw body.")
 
 
 def examine_request(

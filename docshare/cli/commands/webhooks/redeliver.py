@@ -50,7 +50,7 @@ def redeliver(
     since: Annotated[
         str | None,
         typer.Option(
-            "--since", metavar="ID|TIME", help="With --failed: only after this id, duration ago (2h) or date."
+            "--since", metavar="ID|TIME", help="With --failed: only after this id, duration ago (2h), or date."
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Print the requests without sending them.")] = False,

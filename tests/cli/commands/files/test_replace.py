@@ -84,7 +84,7 @@ def test_replace_prompts_on_a_terminal_before_it_clears_anchors(replace_api: Fak
     assert replace_api.list_requests("POST", ROUTE) == []
     done = shell("replace", ID, deck, stdin=b"y\n")
     assert done.code == 0
-    assert "hotspots, notes, marks and annotations" in done.err
+    assert "hotspots, notes, marks, and annotations" in done.err
 
 
 def test_the_prompt_names_the_file_as_the_user_typed_it(replace_api: FakeApi, shell: Shell, deck: Path) -> None:

@@ -20,7 +20,7 @@ def listen(given: ListenOptions) -> ExitCode:
     elsewhere, --bridge is the default: the command reads the activity feed, signs each event and posts it to your
     receiver with the header X-Docshare-Bridge: 1. The next run resumes where this one ended.
 
-    Your receiver gets the raw body, the signature and the Webhook- headers, and verifies them with the secret that is
+    Your receiver gets the raw body, the signature, and the Webhook- headers, and verifies them with the secret that is
     printed at the start. Rejected deliveries are retried by the server. A bridge tries five times, then exits with code
     12, and the next run resumes with the same event.
 

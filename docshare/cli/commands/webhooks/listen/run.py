@@ -117,7 +117,7 @@ def _build_config(ctx: Context, given: ListenOptions) -> _ListenConfig:
 def _find_directory(ctx: Context, data: Path | None, *, public_url: str | None, bridge: bool) -> Path | None:
     """Return the data directory if the source is a server on this machine. Raise Stop (2) for several sources."""
     if sum((data is not None, public_url is not None, bridge)) > 1:
-        raise Stop(ExitCode.USAGE, "--data, --public-url and --bridge cannot be used together")
+        raise Stop(ExitCode.USAGE, "--data, --public-url, and --bridge cannot be used together")
     return None if public_url is not None or bridge else find_local_data_dir(ctx, data)
 
 
@@ -131,11 +131,11 @@ def _check_options(ctx: Context, plan: _ListenConfig, feeding: _FeedOptions) -> 
     """Raise Stop (2) for options that the source of the deliveries does not support."""
     bridging = plan.directory is None and plan.public_url is None
     if feeding.is_given and not bridging:
-        raise Stop(ExitCode.USAGE, "--cursor, --from, --reset and --skip-failed require --bridge")
+        raise Stop(ExitCode.USAGE, "--cursor, --from, --reset, and --skip-failed require --bridge")
     if bridging and (plan.faults.latency or plan.faults.fail_rate):
         raise Stop(
             ExitCode.USAGE,
-            "--bridge cannot be used together with --latency, --fail-rate or --status: no server waits for a response",
+            "--bridge cannot be used together with --latency, --fail-rate, or --status: no server waits for a response",
         )
     if bridging and plan.test:
         raise Stop(
