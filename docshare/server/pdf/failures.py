@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import SpendingWindow
-from docshare.server.pdf.engine import UnrenderableError
+from docshare.server.pdf.engine import MISSING_REASON, UnrenderableError
 from docshare.server.pdf.keys import DerivedKey
 
 _MAX_KEYS = 10_000
@@ -45,7 +45,10 @@ class PageFailures:
             raise Problem("unavailable", "Rendering this document takes too long.", headers={"Retry-After": wait})
 
     def remember(self, content: str, key: DerivedKey, error: UnrenderableError, now: float) -> None:
-        """Record that the page of ``key`` failed with ``error``."""
+        """Record that the page of ``key`` failed with ``error``, unless its document was deleted: other files may have
+        the same bytes."""
+        if error.reason == MISSING_REASON:
+            return
         page = _page_key(content, key)
         self._reasons[page] = error.reason
         for forgotten in _remember(self._until, page, math.inf if error.is_permanent else now + _RETRY_S):

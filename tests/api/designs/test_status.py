@@ -98,6 +98,24 @@ def test_an_app_requires_the_files_read_scope_to_see_the_view_count(design_tool:
     assert not {"uuid", "viewCount", "claimToken"} & little.keys()
 
 
+def test_a_key_restricted_to_another_file_only_proves_the_owner(design_tool: DesignTool) -> None:
+    """It discloses neither the UUID and views of the link, nor the link that another user of the tool published."""
+    pia = design_tool.world.pia
+    made, other = design_tool.import_design(), pia.upload()
+    design_tool.claim(pia, made)
+    keys = [
+        pia.post("/api/v1/keys", json={"name": "part", "scopes": ["files:read"], "file": row["uuid"]}).get_json()["key"]
+        for row in (made, other)
+    ]
+    assert [list(design_tool.get_status(who, accessToken=keys[0])) for who in ("ada", "bob")] == [OWNER_KEYS] * 2
+    little = design_tool.get_status(accessToken=keys[1])
+    assert little["connectedAccountIsOwner"] is True
+    assert not {"uuid", "viewCount", "claimToken"} & little.keys()
+    assert design_tool.get_status("bob", accessToken=keys[1]) == {
+        "claimed": False, "connectedAccountIsOwner": False, "publishedByOther": True,
+    }  # fmt: skip
+
+
 def test_the_status_of_a_design_without_a_link_is_minimal(design_tool: DesignTool) -> None:
     assert design_tool.get_status() == {"claimed": False, "publishedByOther": False}
     assert design_tool.get_status(accessToken=design_tool.world.fay.key) == {

@@ -1,13 +1,17 @@
 """Delete, trash and purge."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from docshare.contract.plans import Plan
 from docshare.server.services.accounts import accounts
+from docshare.server.services.files import sealed_blobs
 from docshare.server.services.operations import sweeps
+from docshare.server.store.stored_bytes import StoredBytes
 from tests.api.route_table import UNKNOWN_UUID
+from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.rows import count_rows, insert_download, insert_gate_response, insert_view, update_file_row
 from tests.support.people.cast import World
 
@@ -157,6 +161,25 @@ def test_a_purge_deletes_bytes_rows_and_rendered_pages(world: World) -> None:
     assert not list((world.rt.config.data_dir / "cache").rglob("*.jpg*"))
     for table in ("files", "revisions", "view_rows", "download_rows", "gate_rows"):
         assert count_rows(world, table) == 1
+
+
+@pytest.mark.parametrize("kind", ["pages/1-800.jpg", "text/1.json"])
+def test_a_page_requested_during_a_purge_does_not_block_other_files_with_the_same_bytes(
+    world: World, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A failed page is remembered for the bytes of its document, but here only the stored copy of one file is gone."""
+    made, other = world.mal.upload(simple_pdf(pages=2)), world.pia.upload(simple_pdf(pages=2))
+    open_blob = sealed_blobs.open_blob
+
+    def open_and_purge(*args: Any) -> StoredBytes:
+        opened = open_blob(*args)
+        world.mal.delete(f"/api/v1/files/{made['uuid']}?purge=1")
+        return opened
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sealed_blobs, "open_blob", open_and_purge)
+        assert world.http.get(f"/{made['shortId']}/{kind}?v=1", buffered=True).status_code == 404
+    assert world.http.get(f"/{other['shortId']}/{kind}?v=1", buffered=True).status_code == 200
 
 
 def test_a_file_with_many_views_is_hidden_and_purged_completely(world: World) -> None:

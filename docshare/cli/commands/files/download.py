@@ -56,6 +56,5 @@ def download(
         for block in save.track_progress(ctx, content):
             ctx.write(block)
         return
-    path = save.choose_path(output, save.choose_name(content), force)
-    size = save.store(ctx, content, path)
+    path, size = save.save(ctx, content, output, force)
     ctx.emit({"file": name, "path": str(path), "size": size}, DOWNLOAD_SPEC)

@@ -1,8 +1,9 @@
 """Save a downloaded document under a safe name, completely or not at all."""
 
+import itertools
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -24,7 +25,11 @@ _FORBIDDEN_CHARS = set('<>:"/\\|?*')
 def refuse_existing(output: str | None, force: bool) -> None:
     """Raise Stop (2) before the request if ``output`` exists."""
     if output not in (None, "-") and os.path.isfile(str(output)) and not force:
-        raise Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
+        raise _exists_already(output)
+
+
+def _exists_already(output: str | None) -> Stop:
+    return Stop(ExitCode.USAGE, f"{output} already exists", hint="Use --force to overwrite it.")
 
 
 def choose_name(content: "DownloadedContent") -> str:
@@ -32,18 +37,6 @@ def choose_name(content: "DownloadedContent") -> str:
     name = sanitize_name(content.filename or "")
     is_odd = content.type == STORED_TYPE and not name.lower().endswith(".pdf")
     return sanitize_name(f"{name}.pdf") if is_odd else name
-
-
-def choose_path(output: str | None, name: str, force: bool) -> Path:
-    if output is not None and not os.path.isdir(output):
-        return Path(output)
-    path = Path(output or ".") / name
-    number = 0
-    while not force and os.path.lexists(path):
-        number += 1
-        stem, suffix = os.path.splitext(name)
-        path = path.with_name(f"{stem} ({number}){suffix}")
-    return path
 
 
 def sanitize_name(offered: str) -> str:
@@ -56,25 +49,69 @@ def sanitize_name(offered: str) -> str:
     return (stem + suffix) or "document.pdf"
 
 
+def save(ctx: "Context", content: "DownloadedContent", output: str | None, force: bool) -> tuple[Path, int]:
+    """Write ``content`` to ``output``, or under its own name if that is a directory or None; return path and size.
+
+    Unless ``force``, files that other processes created during the download are kept, too: the own name gets a number
+    that is free at its end. Raises Stop (2) if ``output`` exists then.
+    """
+    is_named = output is not None and not os.path.isdir(output)
+    path = Path(output or ".") if is_named else Path(output or ".", choose_name(content))
+    is_replaceable = is_named and os.path.lexists(path) and not path.is_file()  # a device, a pipe, a link to nothing
+    if force or is_replaceable:
+        return path, store(ctx, content, path)
+    numbered = (path.with_name(f"{path.stem} ({number}){path.suffix}") for number in itertools.count(1))
+    with _write_part(ctx, content, path) as (part, size):
+        for free in itertools.chain([path], numbered if not is_named else ()):
+            if _move_to_free(part, free):
+                return free, size
+    raise _exists_already(output)
+
+
 def store(ctx: "Context", content: "DownloadedContent", path: Path) -> int:
     """Write ``content`` to ``path`` and return its size. An interrupted write leaves ``path`` as it was, except for a
     device or pipe."""
-    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
-    try:
-        if is_special(path):
+    if is_special(path):
+        try:
             with open(path, "wb") as out:
                 return _write_blocks(ctx, content, out)
+        except OSError as error:
+            raise write_error(path, error) from error
+    with _write_part(ctx, content, path) as (part, size):
+        os.replace(part, path)
+    return size
+
+
+@contextmanager
+def _write_part(ctx: "Context", content: "DownloadedContent", path: Path) -> Iterator[tuple[Path, int]]:
+    """Write ``content`` to a temporary file beside ``path``; yield its path and size, and remove it."""
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
+    try:
         with open(part, "xb") as out:
             size = _write_blocks(ctx, content, out)
             out.flush()
             os.fsync(out.fileno())
-        os.replace(part, path)
+        yield part, size
     except OSError as error:
         raise write_error(path, error) from error
     finally:
         with suppress(OSError):
             part.unlink()
-    return size
+
+
+def _move_to_free(part: Path, path: Path) -> bool:
+    """Move ``part`` to ``path``; return False if that exists. Raises OSError."""
+    try:
+        os.link(part, path)  # ``part`` is removed afterwards
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return False
+        os.replace(part, path)
+    return True
 
 
 def _write_blocks(ctx: "Context", content: "DownloadedContent", out: IO[bytes]) -> int:

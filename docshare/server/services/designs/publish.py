@@ -149,7 +149,8 @@ def _authenticate_account(rt: Runtime, body: Mapping[str, object]) -> Caller | N
 def _find_status_link(rt: Runtime, design: UserDesign, account: Caller | None, now: int) -> DesignFile | None:
     """Return the link to report: the account's own, or else the one that publishing ``design`` would update."""
     owned = designs.list_by_owner(rt, account.account_id, design.design) if account else []
-    return next(iter(owned), None) or rules.select_unclaimed(designs.list_by_user(rt, design), now)
+    reached = next((row for row in owned if _can_reach(account, row)), None)
+    return reached or rules.select_unclaimed(designs.list_by_user(rt, design), now)
 
 
 def _is_owner(account: Caller, link: DesignFile | None) -> bool:
@@ -157,5 +158,11 @@ def _is_owner(account: Caller, link: DesignFile | None) -> bool:
 
 
 def _may_read(account: Caller | None, link: DesignFile) -> bool:
-    # An access token without the scope to read files proves the owner, but does not disclose more.
-    return account is not None and _is_owner(account, link) and FILES_READ in account.scopes
+    # An access token without the scope to read files, or a key restricted to another file, proves the owner, but does
+    # not disclose more.
+    readable = account is not None and _is_owner(account, link) and FILES_READ in account.scopes
+    return readable and _can_reach(account, link)
+
+
+def _can_reach(account: Caller | None, link: DesignFile) -> bool:
+    return account is not None and account.only_file_id in (None, link.id)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from docshare.cli.commands.files import save
 from docshare.cli.commands.files.save import sanitize_name
 from tests.support.outside.fake_api import FakeApi, FakeResponse, problem
 from tests.support.shell import Shell
@@ -68,6 +71,42 @@ def test_an_existing_file_is_overwritten_only_with_force(api: FakeApi, shell: Sh
     assert (work_dir / "deck.pdf").read_text() == "mine"
     assert shell("download", ID, "-o", "deck.pdf", "--force").code == 0
     assert (work_dir / "deck.pdf").read_bytes() == PDF
+
+
+@pytest.fixture(params=[True, False], ids=["links", "no links"])
+def hard_links(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the test on file systems with and without hard links."""
+
+    def fail_to_link(*_: object) -> None:
+        raise PermissionError("hard links are not supported")
+
+    if not request.param:
+        monkeypatch.setattr(os, "link", fail_to_link)
+
+
+@pytest.mark.usefixtures("hard_links")
+def test_a_file_created_during_the_download_is_kept(
+    api: FakeApi, shell: Shell, work_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as by another download of a document with the same name."""
+    offer_download(api)
+    track = save.track_progress
+
+    def create_and_track(*args: Any) -> Iterator[bytes]:
+        (work_dir / "deck.pdf").write_text("mine")
+        return track(*args)
+
+    monkeypatch.setattr(save, "track_progress", create_and_track)
+    assert shell("download", ID).out == "deck (1).pdf\n"
+    assert (work_dir / "deck (1).pdf").read_bytes() == PDF
+    (work_dir / "deck.pdf").unlink()
+    done = shell("download", ID, "-o", "deck.pdf")
+    assert (done.code, done.out) == (2, "")
+    assert "deck.pdf already exists" in done.err
+    assert (work_dir / "deck.pdf").read_text() == "mine"
+    assert shell("download", ID, "-o", "deck.pdf", "--force").code == 0
+    assert (work_dir / "deck.pdf").read_bytes() == PDF
+    assert list_names(work_dir) == ["deck (1).pdf", "deck.pdf"]
 
 
 def test_an_existing_output_path_is_rejected_before_any_request(api: FakeApi, shell: Shell, work_dir: Path) -> None:
