@@ -175,11 +175,10 @@ def test_many_threads_share_two_workers(write_file: Put) -> None:
 
 def test_a_stalled_engine_rejects_readers_over_its_queue_limit(write_file: Put) -> None:
     path = write_file(paced_pages("s" * 8))
-    with closing(PdfEngine(workers=1, timeout_s=4.0, max_waiting=2)) as engine, ThreadPoolExecutor(8) as pool:
-        start = time.monotonic()
+    # Closed first, the engine ends the jobs that the pool waits for.
+    with ThreadPoolExecutor(8) as pool, closing(PdfEngine(workers=1, timeout_s=60.0, max_waiting=2)) as engine:
         jobs = [pool.submit(engine.render, path, page, 800) for page in range(1, 9)]
         wait_until(lambda: sum(job.done() for job in jobs) >= 5)
-        assert time.monotonic() - start < 3.9
         problems = [job.exception() for job in jobs if job.done()]
         assert [type(problem) for problem in problems] == [Problem] * 5
         assert all(problem.headers["Retry-After"] == "2" for problem in problems)  # type: ignore[union-attr]

@@ -23,6 +23,7 @@ from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.object_store import run_object_store
 from tests.support.engines.postgresql import drop_store, make_store
 from tests.support.outside.receivers import open_receiver
+from tests.support.polling import wait_until
 from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 _TIMEOUT_S = 1800
@@ -90,6 +91,7 @@ def _populate(folder: Path, files: int, sessions: int) -> None:
             assert sent.status_code < 300, sent.text
         with open_receiver() as receiver:
             _add_everything(folder, server, receiver.url)
+            wait_until(lambda: _is_everything_delivered(server), seconds=120)
     with closing(Store(data / "docshare.db")) as store, store.write():
         # Give the file that was read its own content, in clear as an earlier version stored it.
         content = simple_pdf(pages=1)
@@ -133,6 +135,14 @@ def _add_everything(folder: Path, server: ServerProcess, receiver: str) -> None:
     ):  # fmt: skip
         done = run_docshare(*line, env=env)
         assert done.returncode == 0, (line, done.stderr)
+
+
+def _is_everything_delivered(server: ServerProcess) -> bool:
+    """Return whether each event up to the last one has been delivered."""
+    root = f"{server.process_url}/api/v1/webhooks"
+    (webhook,) = requests.get(root, headers=server.headers, timeout=60).json()["webhooks"]
+    rows = requests.get(f"{root}/{webhook['uuid']}/deliveries", headers=server.headers, timeout=60).json()
+    return {row["state"] for row in rows} == {"delivered"} and rows[0]["event"] == "content.replaced"
 
 
 def _list_empty_tables(data: Path) -> set[str]:

@@ -183,11 +183,12 @@ def test_sighup_with_invalid_settings_keeps_the_processes_and_logs_the_reason(ad
 
 def test_a_stop_refuses_connections_while_a_request_is_running(address: str, tmp_path: Path) -> None:
     """A proxy then chooses another instance; a connection in the queue of the socket would be reset at the end."""
-    finish = threading.Event()
+    running, finish = threading.Event(), threading.Event()
     part = 'Content-Disposition: form-data; name="file"; filename="a.pdf"\r\nContent-Type: application/pdf'
 
     def send() -> Iterator[bytes]:
         yield f"--edge\r\n{part}\r\n\r\n".encode()
+        running.set()
         finish.wait(60)
         yield simple_pdf(pages=1) + b"\r\n--edge--\r\n"
 
@@ -196,14 +197,15 @@ def test_a_stop_refuses_connections_while_a_request_is_running(address: str, tmp
         return requests.post(f"{server.url}/api/v1/files", headers=headers, data=send(), timeout=60).status_code
 
     with run_two_workers(tmp_path, address) as server, ThreadPoolExecutor(1) as pool:
-        running = pool.submit(upload)
+        status = pool.submit(upload)
+        assert running.wait(60)
         wait_until(lambda: list((server.data_dir / "tmp").iterdir()))
         server.process.terminate()
         place = urlsplit(server.url)
         wait_until(lambda: is_refused(str(place.hostname), place.port or 0), seconds=8)
         assert server.process.poll() is None
         finish.set()
-        assert running.result() == 200
+        assert status.result() == 200
         assert server.process.wait(30) == 0
 
 

@@ -47,6 +47,10 @@ disable_fallocate = true
 pipeline = {kind}-server
 [app:{kind}-server]
 use = egg:swift#{kind}
+# A container that is not updated in time would list the object until a process that does not run here updates it.
+conn_timeout = 30
+node_timeout = 60
+container_update_timeout = 60
 [{kind}-replicator]
 [object-reconstructor]
 """
