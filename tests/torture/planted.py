@@ -56,7 +56,8 @@ class PlantedDocument:
 
 @dataclass
 class PlantedServer:
-    """A server with planted documents. ``clear``: the folders of files in clear that belong to the test itself."""
+    """A server with planted documents. ``objects``: the store with its documents, None if they are in ``folder``;
+    ``found``: what was found in clear, and how often; ``marks``: further texts that must not be found."""
 
     server: ServerProcess
     folder: Path

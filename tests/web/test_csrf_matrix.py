@@ -63,7 +63,7 @@ def owner_and_reader(world: World) -> OwnerAndReader:
 
 
 def test_every_cookie_route_is_in_the_table(world: World) -> None:
-    """A new route that accepts a cookie needs a row in ``cookie_routes`` or ``owner_routes``."""
+    """A new route that accepts a cookie needs a row in ``cookie_routes`` or ``owner.routes``."""
     found = {
         rule.endpoint
         for rule in world.app.url_map.iter_rules()

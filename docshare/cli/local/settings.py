@@ -22,7 +22,7 @@ class SettingValue(NamedTuple):
 
 
 class ConfigSetting(NamedTuple):
-    """``flag``: the field of ``Options`` and its flag; ``env``: the variable; ``kind``: the type in a profile."""
+    """``flag``: the field of ``GlobalOptions`` and its flag; ``env``: the variable; ``kind``: the type in a profile."""
 
     flag: str = ""
     env: str = ""

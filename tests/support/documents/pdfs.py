@@ -1,6 +1,6 @@
 """Sample PDF documents, written by hand so that every byte is known (no PDF library is needed).
 
-``simple_pdf`` is what most tests want. ``Writer`` builds anything else object by object; ``hostile_pdfs`` builds the
+``simple_pdf`` is what most tests want. ``PdfWriter`` builds anything else object by object; ``hostile_pdfs`` builds the
 documents that attack an engine.
 """
 

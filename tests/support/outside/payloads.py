@@ -1,6 +1,8 @@
-"""Texts that would run as a script, if a page took them for markup. Each of ``XSS`` would call ``pwned()``; what
-``MISCHIEF`` adds would do that in a less common way, or load something from the host ``CANARY``, or change what the
-page's own script finds."""
+"""Texts that would run as a script if a page treated them as markup.
+
+Each of ``XSS`` would call ``pwned()``. Those of ``MARKUP_PAYLOADS`` would do that in a less common way, load something
+from the host ``CANARY``, or change what the page's own script finds.
+"""
 
 _CALL = "pwned()"
 _TAGS = (

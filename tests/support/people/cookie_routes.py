@@ -255,7 +255,7 @@ COOKIE_ROUTES: dict[str, CookieRoute] = {
     "feedback.confirm": _reader_route(5),
     "feedback.tap": _reader_route(6),
 }
-"""Endpoint of the application -> its row; the owner's pages are in ``owner_routes``."""
+"""Endpoint of the application -> its row; the owner's pages are in ``tests.support.owner.routes``."""
 
 COOKIELESS = {
     "api:public.upload": "/api/files",

@@ -15,7 +15,7 @@ from docshare.contract.wire import parse_instant
 @dataclass(frozen=True)
 class Event:
     """One event to send again. ``line`` is the line number, ``at`` its time in milliseconds or None, ``id`` the
-    delivery id, and ``body`` the raw body. If the event is not ``genuine``, ``webhooks listen`` found its signature
+    delivery id, and ``body`` the raw body. If it is not ``is_verified``, ``webhooks listen`` found its signature
     invalid, and only ``line`` is filled."""
 
     line: int

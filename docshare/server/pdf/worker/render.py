@@ -88,12 +88,12 @@ def _draw(
 
 
 def _sharpen_text(image: PIL.Image.Image, subpixels: PIL.Image.Image) -> PIL.Image.Image:
-    """Return ``image`` with the sharper text of ``subpixels``, the same part drawn for the thirds of a pixel that LCDs
-    have; gray where everything is.
+    """Return ``image`` with the sharper text of ``subpixels``, which is the same part drawn for the thirds of a pixel
+    that LCDs have; a gray image if ``image`` has no color.
 
-    pdfium always draws text in thirds, and averages them unless told otherwise, which blurs it. The middle third is
-    sharp and in the same place. Where image and text have no color, all three colors are replaced by it, with a
-    contrast to the other thirds that makes text as sharp as that of browsers.
+    pdfium always draws text in thirds and averages them by default, which blurs it. The middle third is sharp and in
+    the same place. Where the image has no color, the middle third replaces all three colors, with a contrast to the
+    other thirds that makes text as sharp as that of browsers.
     """
     red, green, blue = image.split()[:3]
     left, middle, right = subpixels.split()[:3]

@@ -72,9 +72,9 @@ def keep_only(holder: Any, keys: Collection[str]) -> None:
 class DrawnContent:
     """A form, pattern or Type 3 font, which inherits the resources that it uses but does not define.
 
-    ``missing``: those resources; ``inside``: drawn objects in it that inherit resources too; ``contents``: the content
-    streams that can show text in a font of ``missing``; ``given``: the inherited value of each resource, None if users
-    of this object have different values.
+    ``missing``: those resources; ``nested``: drawn objects in it that inherit resources too; ``contents``: the content
+    streams that can show text in a font of ``missing``; ``provided``: the inherited value of each resource, None if
+    users of this object have different values.
     """
 
     holder: Any
@@ -84,10 +84,10 @@ class DrawnContent:
     nested: list["DrawnContent"] = field(default_factory=list)
     provided: dict[ResourceUse, Any] = field(default_factory=dict)
 
-    def add(self, missing: Collection[ResourceUse], inside: Iterable["DrawnContent"]) -> None:
+    def add(self, missing: Collection[ResourceUse], nested: Iterable["DrawnContent"]) -> None:
         """Add further missing resources and further objects that it draws."""
         self.missing |= frozenset(missing)
-        for drawing in inside:
+        for drawing in nested:
             if drawing is not self and drawing not in self.nested:
                 self.nested.append(drawing)
                 self.contents |= drawing.contents

@@ -1,7 +1,7 @@
 """Events: the record of what happened to an owner's files, and the feeds that are polled.
 
 Read ``activity`` first: the transaction of each change calls ``record``, which also queues the deliveries of webhooks.
-``feed`` and ``activity_feed`` serve the rows by cursor, ``listeners`` are receivers on this machine. ``triggers`` and
-the two ``simulated`` modules cause events for developers, so this package imports most other services, but neither
-Flask nor ``api`` nor ``web``.
+``feed`` and ``activity_feed`` serve the rows by cursor, ``listeners`` are receivers on this machine. ``triggers``,
+``simulated_events``, and ``simulated_visits`` cause events for developers, so this package imports most other services,
+but neither Flask nor ``api`` nor ``web``.
 """

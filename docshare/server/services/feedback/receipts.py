@@ -14,7 +14,7 @@ from docshare.server.store.tables.feedback import ReceiptRow as ReceiptRow
 
 
 class ConfirmationResult(NamedTuple):
-    """The current receipt, whether it is ``fresh``, and the ``token`` for a browser that had none."""
+    """The current receipt, whether it ``is_new``, and the ``token`` for a browser that had none."""
 
     receipt: ReceiptRow
     is_new: bool

@@ -19,7 +19,7 @@ _PAGE_TYPES = ("/Page", "/Pages")
 @dataclass(frozen=True)
 class VisitedObject:
     """One object: its ``value``; the ``key`` under which it was first found; its ``page`` (1-based), None for objects
-    of the document; ``named``: it is a dictionary with keys chosen by the author."""
+    of the document; ``is_name_keyed``: it is a dictionary with keys chosen by the author."""
 
     value: Any
     key: str
