@@ -7,9 +7,7 @@ Then compare the speed of a large backup with ``tar`` and ``sha256sum`` of the s
 
 import hashlib
 import itertools
-import json
 import random
-import re
 import sqlite3
 import subprocess
 import sys
@@ -34,6 +32,7 @@ from tests.benchmarks.comparison import SMALLEST, compare_in_turns, format_verdi
 from tests.support.clock import START
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.people.reader import DESKTOP
+from tests.support.people.share_page import parse_facts
 from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 BACKUPS, PERIOD_S = (1, 2.0) if SMALLEST else (10, 30.0)
@@ -42,7 +41,6 @@ THREADS = 8
 BEACONS_PER_PAGE_LOAD = 50  # beacons until a reader opens the page again
 KEPT_FILES = 60  # files that are not deleted; more would be rejected
 EXPIRY = 2_000_000_000_000  # ms; each settings write sets the expiry one second further
-FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 BLOBS, BLOB_BYTES = 10 if SMALLEST else 300, 1_000_000  # for the speed
 
 
@@ -130,9 +128,7 @@ class BackupLoadWriter(threading.Thread):
     def _send_beacon(self) -> None:
         if self._reader is None or self._seq == BEACONS_PER_PAGE_LOAD:
             page = self._http.get(f"{self._server.url}/{self._files[0]}", headers={"User-Agent": DESKTOP}, timeout=60)
-            found = FACTS.search(page.text)
-            assert found is not None
-            self._reader, self._seq, self._opened_at = json.loads(found[1]), 0, time.monotonic()
+            self._reader, self._seq, self._opened_at = parse_facts(page.text), 0, time.monotonic()
         age = round((time.monotonic() - self._opened_at) * 1000)
         beacon = {"token": self._reader["token"], "part": 0, "seq": self._seq, "ageMs": age}
         beacon |= {"visible": True, "visibleMs": 0, "input": False, "turns": 0, "backTurns": 0, "pages": []}

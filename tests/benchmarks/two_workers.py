@@ -6,7 +6,6 @@ a lower bound. All beacons belong to one account, as those of a document that ma
 """
 
 import json
-import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,12 +19,12 @@ from tests.benchmarks.servers import CONNECTIONS, measure_rate
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.postgresql import drop_store, make_store
 from tests.support.people.reader import DESKTOP
+from tests.support.people.share_page import parse_facts
 from tests.support.servers.server_process import ServerProcess, run_server
 
 JSON_TARGET, BEACON_TARGET, DATABASE_TARGET = 1.7, 1.6, 0.5
 ROUNDS = 5
 BEACON_EVERY_S = 2.5  # interval of an active reader
-_FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 _SETTINGS = {"DOCSHARE_RATE_LIMIT": "1000000", "DOCSHARE_TRUSTED_PROXIES": "127.0.0.1"}
 
 
@@ -59,9 +58,7 @@ def make_beacons(server: ServerProcess) -> Callable[[int], bytes]:
     readers = []
     for number in range(CONNECTIONS):
         headers = {"User-Agent": DESKTOP, "X-Forwarded-For": f"198.51.100.{number}"}
-        found = _FACTS.search(requests.get(f"{server.url}/{created['shortId']}", headers=headers, timeout=60).text)
-        assert found is not None
-        facts = json.loads(found[1])
+        facts = parse_facts(requests.get(f"{server.url}/{created['shortId']}", headers=headers, timeout=60).text)
         readers.append((facts["token"], facts["beaconUrl"], headers, count()))
 
     def build(number: int) -> bytes:

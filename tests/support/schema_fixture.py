@@ -7,7 +7,6 @@ step of the schema in that commit. A fixture that exists is never replaced: its 
 
 import argparse
 import json
-import re
 import sqlite3
 import subprocess
 import tarfile
@@ -22,6 +21,7 @@ import zstandard
 
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.people.reader import DESKTOP
+from tests.support.people.share_page import parse_facts
 from tests.support.repository import ROOT
 from tests.support.servers.server_process import ServerProcess, run_server
 
@@ -77,9 +77,7 @@ def _read(link: str, pages: tuple[int, ...], **extra: object) -> None:
     """Open ``link``, read each of ``pages`` for a second, and close it."""
     headers = {"User-Agent": DESKTOP, "Content-Type": "application/json"}
     html = requests.get(link, headers=headers, timeout=_TIMEOUT_S).text
-    facts = re.search(r'id="facts">(.*?)</script>', html, re.DOTALL)
-    assert facts is not None, html
-    began, token = time.monotonic(), json.loads(facts[1])["token"]
+    began, token = time.monotonic(), parse_facts(html)["token"]
     for seq, page in enumerate(pages):
         time.sleep(_PAGE_S)
         is_last = page == pages[-1]

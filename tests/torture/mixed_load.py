@@ -7,7 +7,6 @@ of less than 20 minutes prints the growth without judging it.
 """
 
 import itertools
-import json
 import random
 import re
 import statistics
@@ -25,9 +24,9 @@ import requests
 
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.outside.receivers import open_receiver
+from tests.support.people.share_page import find_facts
 from tests.support.servers.server_process import ServerProcess, run_server
 
-_FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 _DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
 _SAMPLE_S = 5.0
 _WARM_UP_S = 600.0
@@ -162,9 +161,9 @@ class LoadClient(threading.Thread):
 
     def _open_link(self) -> None:
         file = self._pick_file()
-        found = _FACTS.search(self._request("page", "GET", f"/{file['shortId']}", headers=self._reader).text)
-        if found is not None:
-            self._page, self._seq, self._opened_at = json.loads(found[1]), 0, time.monotonic()
+        facts = find_facts(self._request("page", "GET", f"/{file['shortId']}", headers=self._reader).text)
+        if facts is not None:
+            self._page, self._seq, self._opened_at = facts, 0, time.monotonic()
             self._read_file = file
 
     def _report_reading(self) -> None:

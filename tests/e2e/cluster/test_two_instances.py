@@ -1,7 +1,6 @@
 """Two instances behind nginx with TLS act as one."""
 
 import json
-import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -16,11 +15,11 @@ from tests.support.engines.postgresql import open_store
 from tests.support.engines.redis import run_redis
 from tests.support.outside.receivers import open_receiver
 from tests.support.people.reader import DESKTOP
+from tests.support.people.share_page import parse_facts
 from tests.support.polling import wait_until
 from tests.support.servers.server_process import run_docshare
 
 READERS = 100
-_FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +50,6 @@ def upload(cluster: Cluster, pages: int = 3) -> dict[str, Any]:
         return dict(sent.json())
 
 
-def read_facts(page: requests.Response) -> dict[str, Any]:
-    """Return what a page of a document says to its scripts."""
-    found = _FACTS.search(page.text)
-    assert found is not None, page.text
-    return dict(json.loads(found[1]))
-
-
 def make_beacon(token: str, seq: int) -> dict[str, Any]:
     return {
         "token": token, "part": 0, "seq": seq, "ageMs": (seq + 1) * 2000, "visible": True,
@@ -77,7 +69,7 @@ def test_a_session_across_two_instances_is_one_session(cluster: Cluster, databas
     made = upload(cluster)
     with cluster.open_session() as http:
         http.headers["User-Agent"] = DESKTOP
-        facts = read_facts(http.get(f"{cluster.url}/{made['shortId']}", timeout=60))
+        facts = parse_facts(http.get(f"{cluster.url}/{made['shortId']}", timeout=60).text)
     forwarded = {"User-Agent": DESKTOP, "X-Forwarded-For": "198.51.100.7", "Host": cluster.url.partition("//")[2]}
     for number in range(1, 4):
         server = cluster.instances[number % 2].url
@@ -182,7 +174,7 @@ def test_instances_that_restart_one_after_the_other_fail_no_request(cluster: Clu
 
     def send() -> None:
         with cluster.open_session() as http:
-            facts = read_facts(http.get(link, headers=reader, timeout=60))
+            facts = parse_facts(http.get(link, headers=reader, timeout=60).text)
             while not over.is_set():
                 read = http.get(f"{cluster.url}{path}", headers=cluster.headers, timeout=60)
                 body = {"viewLimit": len(statuses) % 50}

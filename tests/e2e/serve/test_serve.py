@@ -18,6 +18,7 @@ import requests
 
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.people.reader import DESKTOP
+from tests.support.people.share_page import parse_facts
 from tests.support.servers.server_process import COMMAND, run_docshare, run_server, start_server
 
 
@@ -169,8 +170,7 @@ def test_the_demo_and_wait_both_report_the_view(env: dict[str, str]) -> None:
     try:
         with requests.Session() as browser:
             browser.headers["User-Agent"] = DESKTOP
-            page = browser.get(link, timeout=10).text
-            facts = json.loads(page.split('id="facts">')[1].split("</script>")[0])
+            facts = parse_facts(browser.get(link, timeout=10).text)
             time.sleep(4)
             report = {
                 "token": facts["token"], "part": 0, "seq": 0, "ageMs": 4000, "visible": False, "visibleMs": 4000,

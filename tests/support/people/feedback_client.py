@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from flask.testing import FlaskClient
@@ -12,8 +11,8 @@ from werkzeug.test import TestResponse
 from tests.support.engines.rows import count_rows
 from tests.support.people.cast import World
 from tests.support.people.gate_client import set_trial_cookies
+from tests.support.people.share_page import parse_facts
 
-_FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 RECT = {"x": 0.1, "y": 0.2, "width": 0.3, "height": 0.4}
 ALL_FEEDBACK_SETTINGS = {
     "commentsEnabled": True,
@@ -66,15 +65,15 @@ class FeedbackClient:
         )
 
     def leave_note(self, body: str = "A typo", author: str = "Ann", **more: Any) -> dict[str, Any]:
-        """Leave a note; returns it."""
+        """Leave a note and return it."""
         return self._create("notes", {"author": author, "body": body, **more})
 
     def annotate(self, page: int = 1, note: str = "Move this", **more: Any) -> dict[str, Any]:
-        """Leave an annotation; returns it."""
+        """Leave an annotation and return it."""
         return self._create("annotations", {"page": page, "rect": RECT, "note": note, **more})
 
     def mark_page(self, page: int, mark: str | None) -> int:
-        """Mark a page; returns the status of the answer."""
+        """Mark a page and return the status of the response."""
         return self.send("PUT", f"marks/{page}", {"mark": mark}).status_code
 
     def get_feedback(self) -> dict[str, Any]:
@@ -86,11 +85,7 @@ class FeedbackClient:
 
     def read_page_facts(self) -> dict[str, Any]:
         """Return the facts of the share page for its script."""
-        page = self.http.get(f"/{self.name}").text
-        match = _FACTS.search(page)
-        assert match is not None, page
-        facts: dict[str, Any] = json.loads(match[1])
-        return facts
+        return parse_facts(self.http.get(f"/{self.name}").text)
 
     def _create(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         answer = self.send("POST", path, body)

@@ -1,7 +1,6 @@
 """A reader of a share link who loads the page and sends the beacons of its script."""
 
 import json
-import re
 from typing import Any
 
 from flask.testing import FlaskClient
@@ -9,9 +8,9 @@ from werkzeug.test import TestResponse
 
 from docshare.server.services.readership import viewing
 from tests.support.people.cast import World
+from tests.support.people.share_page import parse_facts
 
 DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
-_FACTS = re.compile(r'<script type="application/json" id="facts">(.*?)</script>', re.DOTALL)
 
 
 class FakeReader:
@@ -38,9 +37,7 @@ class FakeReader:
             f"{prefix}/{name}{query}", headers=self._headers | (page_headers or {}), environ_overrides=self._origin
         )
         assert page.status_code == 200, page.get_data(as_text=True)
-        found = _FACTS.search(page.get_data(as_text=True))
-        assert found is not None
-        self.facts: dict[str, Any] = json.loads(found[1])
+        self.facts = parse_facts(page.get_data(as_text=True))
         self.token: str = self.facts["token"]
         self._opened_at = world.clock.now
         self._seq = -1

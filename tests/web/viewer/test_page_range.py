@@ -15,6 +15,7 @@ from tests.support.engines.database import dump_database
 from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader, list_view_rows
+from tests.support.people.share_page import parse_facts
 
 SIZES = [(612, 792), (400, 400), (500, 500), (600, 600), (612, 792), (612, 792)]
 WORDS = ["Alpha", "Bravo", "Charlie", "Delta", "Echo", "Foxtrot"]
@@ -46,9 +47,7 @@ def get_path(http: FlaskClient, path: str) -> TestResponse:
 
 
 def read_facts(http: FlaskClient, path: str) -> dict[str, Any]:
-    page = http.get(path).text
-    found: dict[str, Any] = json.loads(page.split('id="facts">')[1].split("</script>")[0])
-    return found
+    return parse_facts(http.get(path).text)
 
 
 def list_page_texts(http: FlaskClient, name: str) -> list[str]:

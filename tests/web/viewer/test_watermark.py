@@ -1,7 +1,6 @@
 """The watermark in the viewer: every page image for readers has it, and those for the owner do not."""
 
 import io
-import json
 from typing import Any
 
 import pytest
@@ -13,12 +12,13 @@ from docshare.server.services.accounts import accounts
 from tests.support.engines.database import dump_database
 from tests.support.owner.browser import put_settings, sign_in_browser
 from tests.support.people.cast import World
+from tests.support.people.share_page import parse_facts
 
 
 def get_page_image(http: FlaskClient, name: str, page: int = 1, prefix: str = "") -> tuple[str, bytes]:
     """Return the version in the address of a page image, and its bytes."""
     html = http.get(f"{prefix}/{name}").text
-    version = str(json.loads(html.split('id="facts">')[1].split("</script>")[0])["version"])
+    version = str(parse_facts(html)["version"])
     answer = http.get(f"/{name}/pages/{page}-800.jpg?v={version}", buffered=True)
     assert answer.status_code == 200
     return version, answer.data

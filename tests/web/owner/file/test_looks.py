@@ -1,6 +1,5 @@
 """The preview of an appearance that is not saved yet, with and without the script of the page."""
 
-import json
 import re
 from typing import Any
 
@@ -14,6 +13,7 @@ from tests.support.engines.rows import update_file_row
 from tests.support.owner.browser import sign_in_browser
 from tests.support.people.cast import World
 from tests.support.people.settings import ConfiguredFile
+from tests.support.people.share_page import parse_facts
 
 DARK = {"viewerMode": "flipbook", "viewerSettings.background.color": "#123456", "viewerSettings.page.rounded": "2"}
 
@@ -52,10 +52,7 @@ def looks(world: World) -> LooksPage:
 def read_facts(http: FlaskClient, url: str) -> dict[str, Any]:
     answer = http.get(url)
     assert answer.status_code == 200, answer.text
-    found = re.search(r'<script type="application/json" id="facts">(.*?)</script>', answer.text)
-    assert found
-    facts: dict[str, Any] = json.loads(found[1])
-    return facts
+    return parse_facts(answer.text)
 
 
 def read_css(http: FlaskClient, url: str) -> str:
