@@ -54,7 +54,6 @@ def test_the_bearer_scheme_is_case_insensitive(world: World, scheme: str) -> Non
 
 
 def test_a_design_token_is_401_outside_the_design_routes(world: World) -> None:
-    """Only the routes of the design tool accept a design token."""
     jwt = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
     assert world.http.get("/api/v1/files", headers={"Authorization": f"Bearer {jwt}"}).status_code == 401
 
@@ -111,7 +110,6 @@ def test_api_keys_have_every_scope() -> None:
 def test_public_routes_ignore_a_missing_or_invalid_credential(
     world: World, method: str, path: str, scope: None, value: str | None
 ) -> None:
-    """An invalid credential is not an error on a public route."""
     short_id = world.pia.upload()["shortId"]
     headers = {"Authorization": value} if value else {}
     assert world.http.open(fill_path(path, short_id), method=method, headers=headers).status_code == 200

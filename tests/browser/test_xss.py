@@ -70,7 +70,8 @@ class XssSite:
     file: PoisonedFile
     fresh: PoisonedFile
 
-    def report_path(self, prefix: str = "") -> str:
+    def find_link(self, prefix: str = "") -> str:
+        """Return the URL of the share page, or below ``/embed`` of the embed page, of ``file``."""
         return f"{self.url}{prefix}/{self.file.name}"
 
 
@@ -88,7 +89,7 @@ def xss_site(tmp_path_factory: pytest.TempPathFactory, engine: PdfEngine) -> Ite
 
 
 @pytest.fixture
-def open_xss_site(xss_site: XssSite) -> XssSite:
+def public_xss_site(xss_site: XssSite) -> XssSite:
     """Return the server with both documents public."""
     xss_site.file.store_everywhere(PAYLOAD_BATCHES[0], delete_at=None, burned_at=None, trashed_at=None)
     xss_site.fresh.store_everywhere(PAYLOAD_BATCHES[0])
@@ -157,12 +158,12 @@ def test_the_payloads_are_active_and_the_tripwire_detects_them(browser: Browser)
     [("standard", PAYLOAD_BATCHES), *((mode, PAYLOAD_BATCHES[at : at + 1]) for at, mode in enumerate(MODES[1:]))],
 )
 def test_the_share_page_escapes_payloads(
-    browser: Browser, open_xss_site: XssSite, mode: str, batches: tuple[str, ...]
+    browser: Browser, public_xss_site: XssSite, mode: str, batches: tuple[str, ...]
 ) -> None:
-    with open_watched_page(browser, open_xss_site, **{f"viewer-{open_xss_site.file.name}": READER}) as (page, wire):
+    with open_watched_page(browser, public_xss_site, **{f"viewer-{public_xss_site.file.name}": READER}) as (page, wire):
         for text in batches:
-            open_xss_site.file.store_everywhere(text, mode=mode)
-            page.goto(f"{open_xss_site.report_path()}?page=1")
+            public_xss_site.file.store_everywhere(text, mode=mode)
+            page.goto(f"{public_xss_site.find_link()}?page=1")
             page.locator(".pages.is-live .page.is-ready:not([inert]) .page-text span").first.wait_for(state="attached")
             expect(page.locator(".annotation").first).to_be_attached()
             wire.trigger_handlers(page)
@@ -180,11 +181,11 @@ def test_the_share_page_escapes_payloads(
         assert wire.alarms == []
 
 
-def test_the_embed_page_escapes_payloads(browser: Browser, open_xss_site: XssSite) -> None:
-    with open_watched_page(browser, open_xss_site) as (page, wire):
+def test_the_embed_page_escapes_payloads(browser: Browser, public_xss_site: XssSite) -> None:
+    with open_watched_page(browser, public_xss_site) as (page, wire):
         for text in PAYLOAD_BATCHES:
-            open_xss_site.file.store_everywhere(text)
-            page.goto(open_xss_site.report_path("/embed"))
+            public_xss_site.file.store_everywhere(text)
+            page.goto(public_xss_site.find_link("/embed"))
             page.locator(".pages.is-live .page.is-ready").first.wait_for()
             expect(page.locator(".hotspot").first).to_be_attached()
             wire.trigger_handlers(page)
@@ -193,15 +194,15 @@ def test_the_embed_page_escapes_payloads(browser: Browser, open_xss_site: XssSit
 
 @pytest.mark.parametrize("prefix", ["", "/embed"])
 def test_the_gate_escapes_payloads_in_labels_and_submitted_values(
-    browser: Browser, open_xss_site: XssSite, prefix: str
+    browser: Browser, public_xss_site: XssSite, prefix: str
 ) -> None:
-    with open_watched_page(browser, open_xss_site) as (page, wire):
+    with open_watched_page(browser, public_xss_site) as (page, wire):
         for start, text in enumerate(PAYLOAD_BATCHES):
             labels = [
                 label for label in STORABLE_PAYLOADS[start :: len(PAYLOAD_BATCHES)] if "\x00" not in label
             ]  # no label can contain NUL
-            open_xss_site.file.set_gate(labels, text)
-            page.goto(open_xss_site.report_path(prefix))
+            public_xss_site.file.set_gate(labels, text)
+            page.goto(public_xss_site.find_link(prefix))
             wire.trigger_handlers(page)
             assert page.locator(".field label").count() == len(labels) + 2
             page.evaluate(FILL, labels)
@@ -214,49 +215,49 @@ def test_the_gate_escapes_payloads_in_labels_and_submitted_values(
         assert wire.alarms == []
 
 
-def test_pages_of_ended_and_unknown_links_contain_no_payload(browser: Browser, open_xss_site: XssSite) -> None:
-    with open_watched_page(browser, open_xss_site, **{COOKIE: get_session_cookie(open_xss_site)}) as (page, wire):
+def test_pages_of_ended_and_unknown_links_contain_no_payload(browser: Browser, public_xss_site: XssSite) -> None:
+    with open_watched_page(browser, public_xss_site, **{COOKIE: get_session_cookie(public_xss_site)}) as (page, wire):
         for ended in ({"delete_at": 1}, {"delete_at": None, "burned_at": 1}, {"trashed_at": 1}):
-            open_xss_site.file.store_everywhere(PAYLOAD_BATCHES[0], **ended)
+            public_xss_site.file.store_everywhere(PAYLOAD_BATCHES[0], **ended)
             for prefix in ("", "/embed"):
-                page.goto(open_xss_site.report_path(prefix))
+                page.goto(public_xss_site.find_link(prefix))
                 wire.trigger_handlers(page)
         for text in PAYLOAD_BATCHES:
-            open_xss_site.file.store_everywhere(text)
-            page.goto(f"{open_xss_site.url}/login")
+            public_xss_site.file.store_everywhere(text)
+            page.goto(f"{public_xss_site.url}/login")
             assert fold_whitespace(text) in fold_whitespace(page.locator("main").inner_text())
             wire.trigger_handlers(page)
         for text in STORABLE_PAYLOADS[::8]:
-            page.goto(f"{open_xss_site.url}/{quote(text, safe='')}?page={quote(text)}")
+            page.goto(f"{public_xss_site.url}/{quote(text, safe='')}?page={quote(text)}")
             wire.trigger_handlers(page)
         assert wire.alarms == []
 
 
-def test_the_report_escapes_payloads(browser: Browser, open_xss_site: XssSite) -> None:
-    open_xss_site.file.store_everywhere(PAYLOAD_BATCHES[1])
+def test_the_report_escapes_payloads(browser: Browser, public_xss_site: XssSite) -> None:
+    public_xss_site.file.store_everywhere(PAYLOAD_BATCHES[1])
     for text in STORABLE_PAYLOADS[::3]:
-        read_with_referrer(open_xss_site.world, open_xss_site.file.name, text)
-    end_all_sessions(open_xss_site.world)
-    hosts = open_xss_site.world.rt.db.fetch_all("SELECT referrer FROM view_sessions WHERE source = 'Direct link'")
+        read_with_referrer(public_xss_site.world, public_xss_site.file.name, text)
+    end_all_sessions(public_xss_site.world)
+    hosts = public_xss_site.world.rt.db.fetch_all("SELECT referrer FROM view_sessions WHERE source = 'Direct link'")
     assert sum("<" in str(host) for (host,) in hosts) >= 5
-    with open_watched_page(browser, open_xss_site, **{COOKIE: get_session_cookie(open_xss_site)}) as (page, wire):
-        page.goto(f"{open_xss_site.url}/readership/{open_xss_site.file.uuid}")
+    with open_watched_page(browser, public_xss_site, **{COOKIE: get_session_cookie(public_xss_site)}) as (page, wire):
+        page.goto(f"{public_xss_site.url}/readership/{public_xss_site.file.uuid}")
         assert find_missing_payloads(page.locator("main").text_content() or "") == []
         wire.trigger_handlers(page)
         assert wire.alarms == []
 
 
-def test_the_standalone_report_escapes_payloads(browser: Browser, open_xss_site: XssSite, tmp_path: Path) -> None:
-    open_xss_site.file.store_everywhere(PAYLOAD_BATCHES[2])
+def test_the_standalone_report_escapes_payloads(browser: Browser, public_xss_site: XssSite, tmp_path: Path) -> None:
+    public_xss_site.file.store_everywhere(PAYLOAD_BATCHES[2])
     target = tmp_path / "report.html"
-    shell = Shell(tmp_path, open_xss_site.url, FakeTime())
+    shell = Shell(tmp_path, public_xss_site.url, FakeTime())
     ended = shell(
         "readership",
         "report",
-        open_xss_site.file.name,
+        public_xss_site.file.name,
         "-o",
         target,
-        env={"DOCSHARE_TOKEN": open_xss_site.world.pia.key},
+        env={"DOCSHARE_TOKEN": public_xss_site.world.pia.key},
     )
     assert ended.code == 0, ended.err
     with open_watched_page(browser) as (page, wire):
@@ -266,17 +267,17 @@ def test_the_standalone_report_escapes_payloads(browser: Browser, open_xss_site:
         assert wire.alarms == []
 
 
-def test_other_responses_are_never_interpreted_as_html(open_xss_site: XssSite) -> None:
-    http, name = open_xss_site.world.http, open_xss_site.fresh.name
+def test_other_responses_are_never_interpreted_as_html(public_xss_site: XssSite) -> None:
+    http, name = public_xss_site.world.http, public_xss_site.fresh.name
     for text in PAYLOAD_BATCHES:
-        open_xss_site.fresh.store_everywhere(text)
+        public_xss_site.fresh.store_everywhere(text)
         found = [
-            http.get(f"/oembed?url={open_xss_site.world.rt.config.base_url}/{name}"),
+            http.get(f"/oembed?url={public_xss_site.world.rt.config.base_url}/{name}"),
             http.get(f"/{name}/feedback"),
             http.get(f"/{name}/style.css"),
             http.post(f"/{name}/download", buffered=True),
             http.get(f"/api/v1/public/{name}"),
-            open_xss_site.world.pia.get(f"/api/v1/files/{name}/page-marks?format=csv"),
+            public_xss_site.world.pia.get(f"/api/v1/files/{name}/page-marks?format=csv"),
         ]
         for answer in found:
             assert answer.status_code in (200, 404), answer.text
@@ -284,30 +285,30 @@ def test_other_responses_are_never_interpreted_as_html(open_xss_site: XssSite) -
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_the_oembed_html_is_a_single_iframe(browser: Browser, open_xss_site: XssSite) -> None:
+def test_the_oembed_html_is_a_single_iframe(browser: Browser, public_xss_site: XssSite) -> None:
     with open_watched_page(browser) as (page, _):
         for text in STORABLE_PAYLOADS:
-            open_xss_site.fresh.store_everywhere(text)
-            address = f"{open_xss_site.world.rt.config.base_url}/{open_xss_site.fresh.name}"
-            oembed_html = open_xss_site.world.http.get(f"/oembed?url={address}").get_json()["html"]
+            public_xss_site.fresh.store_everywhere(text)
+            address = f"{public_xss_site.world.rt.config.base_url}/{public_xss_site.fresh.name}"
+            oembed_html = public_xss_site.world.http.get(f"/oembed?url={address}").get_json()["html"]
             assert page.evaluate(ELEMENTS, [oembed_html])[0] == [["body"], ["iframe", *FRAME]], text
 
 
 @pytest.mark.parametrize("path", ["/{name}?page=1", "/login", "gate"])
-def test_no_single_payload_adds_an_element_or_attribute(browser: Browser, open_xss_site: XssSite, path: str) -> None:
+def test_no_single_payload_adds_an_element_or_attribute(browser: Browser, public_xss_site: XssSite, path: str) -> None:
     """Each payload is tested separately, because a payload may be harmless next to others. The parsed page must have
     the same elements and attributes as with a harmless word. Scripts are disabled while parsing."""
     pages = []
     for text in ("harmless", *STORABLE_PAYLOADS):
         if path == "gate":
-            open_xss_site.fresh.set_gate((text,), text)
-            open_xss_site.world.http.get(f"/{open_xss_site.file.name}")  # sets the cookie that the form requires
+            public_xss_site.fresh.set_gate((text,), text)
+            public_xss_site.world.http.get(f"/{public_xss_site.file.name}")  # sets the cookie that the form requires
             sent = {"field-mail": text, f"field-{text}": text}
-            pages.append(open_xss_site.world.http.post(f"/{open_xss_site.fresh.name}/enter", data=sent).text)
+            pages.append(public_xss_site.world.http.post(f"/{public_xss_site.fresh.name}/enter", data=sent).text)
         else:
-            open_xss_site.fresh.store_everywhere(text)
-            address = path.format(name=open_xss_site.fresh.name)
-            pages.append(open_xss_site.owner.get(address).text)
+            public_xss_site.fresh.store_everywhere(text)
+            address = path.format(name=public_xss_site.fresh.name)
+            pages.append(public_xss_site.owner.get(address).text)
     with open_watched_page(browser) as (page, _):
         harmless, *others = page.evaluate(ELEMENTS, pages)
     assert len(harmless) > 10

@@ -1,4 +1,4 @@
-"""The form parser: any chunking gives the same parts, hostile bytes are not slower, invalid forms are rejected."""
+"""The form parser: any chunking gives the same parts, hostile bytes are not slower, and invalid forms are rejected."""
 
 import time
 from itertools import count, pairwise
@@ -311,11 +311,11 @@ def test_a_file_over_its_limit_is_rejected(blobs: FolderStore) -> None:
 
 
 def test_parts_are_private_files(blobs: FolderStore, tmp_path: Path) -> None:
-    with_links = blobs.tmp / "link.part"
-    with_links.symlink_to(tmp_path / "elsewhere")
+    link = blobs.tmp / "link.part"
+    link.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(FileExistsError):
-        PartialFile(with_links)
-    with_links.unlink()
+        PartialFile(link)
+    link.unlink()
     fresh = blobs.create_partial()
     assert fresh.path.stat().st_mode & 0o777 == 0o600
     fresh.discard()

@@ -67,7 +67,7 @@ def test_slow_documents_of_one_account_do_not_block_other_accounts(world: World,
 def test_a_document_that_timed_out_is_rejected_immediately_for_ten_minutes(
     world: World, fake_soffice: FakeSoffice, soffice_starts: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also for another account, with the same problem, and without using a slot."""
+    """Another account gets the same problem, and no slot is used."""
     converter = use_converter(world, fake_soffice("sleep 1000"), slots=1, max_waiting=0, timeout_s=1.0)
     document = make_marked_docx("slow")
     assert converter.isolation_level

@@ -22,7 +22,9 @@ DAY = 86_400_000
         (NOW, NOW, NOW - 1, "trashed"),
     ],
 )
-def test_file_state(trashed_at: int | None, burned_at: int | None, delete_at: int | None, expected: str) -> None:
+def test_the_state_of_a_file_follows_from_its_dates(
+    trashed_at: int | None, burned_at: int | None, delete_at: int | None, expected: str
+) -> None:
     assert file_state(trashed_at=trashed_at, burned_at=burned_at, delete_at=delete_at, now=NOW) == expected
 
 
@@ -48,5 +50,7 @@ def test_a_file_expires_exactly_at_its_expiry(delete_at: int | None, expected: b
         (Plan.PRO, True, TrashEntry(NOW - DAY, NOW + 6 * DAY), None),
     ],
 )
-def test_plan_deletion(plan: Plan, purge: bool, trash: TrashEntry | None, expected: TrashEntry | None) -> None:
+def test_a_deletion_is_final_or_sets_the_dates_of_the_trash(
+    plan: Plan, purge: bool, trash: TrashEntry | None, expected: TrashEntry | None
+) -> None:
     assert plan_deletion(plan=plan, purge=purge, trash=trash, now=NOW) == expected

@@ -1,5 +1,4 @@
-"""The requests that come by the thousand build no query: that takes longer than running it, so their statements are
-texts."""
+"""Frequent requests run SQL that is written as text: building a query takes longer than running it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from tests.support.people.reader import FakeReader
 
 @contextmanager
 def record_queries(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Yield a list of the statements of the block that were built. Only those quote the names of tables."""
+    """Yield a list of the statements that the query builder built during the block: only it quotes table names."""
     built: list[str] = []
     run = world.rt.db.engine.execute_sql
 

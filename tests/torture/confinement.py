@@ -33,7 +33,7 @@ from tests.torture import payload
 
 ROOT = Path(__file__).resolve().parents[2]
 BASIC = list(payload.ATTEMPTS)[: list(payload.ATTEMPTS).index("openat2")]
-"""Attempts that succeeded before processes were confined."""
+"""Direct attempts; the others are those of an attacker who knows that these are blocked."""
 KINDS = (
     "render", "tile", "text", "texts", "inspect", "palette", "derive", "stamp", "picture", "clean", "lint", "scan",
     "convert",
@@ -109,7 +109,7 @@ class Arena:
 
 @contextlib.contextmanager
 def open_arena() -> Iterator[Arena]:
-    """Return a new arena in a folder with mode 0700."""
+    """Yield a new arena in a folder with mode 0700."""
     with tempfile.TemporaryDirectory(prefix="arena-") as folder:
         new_arena = Arena(Path(folder))
         try:
@@ -148,7 +148,7 @@ def open_confined(kind: str, arena: Arena) -> Iterator[Callable[[str], str]]:
 
 @contextlib.contextmanager
 def open_pool(arena: Arena) -> Iterator[Callable[[str, str, Path], str]]:
-    """Yield a function that runs an attempt in a pool of workers as that of the server, in a job of an owner on a
+    """Yield a function that runs an attempt in a pool of workers like that of the server, in a job of an owner on a
     document, and returns the result."""
 
     def attack(name: str, owner: str, path: Path) -> str:
@@ -240,7 +240,7 @@ def _attempt_in_scan(name: str, arena: Arena) -> str:
 
 
 def _install_as_libreoffice(folder: Path, arena: Arena) -> Callable[[str], str]:
-    """Install the payload as a program in place of LibreOffice; return its path."""
+    """Install the payload as a program in place of LibreOffice; return a function that runs an attempt in it."""
     program, python = folder / "soffice", Path(sys.executable).resolve()
     python = python if python.is_relative_to("/usr") else Path("/usr/bin/python3")
     shutil.copyfile(payload.__file__, folder / "payload.py")
@@ -273,8 +273,8 @@ def is_applicable(name: str, kind: str) -> bool:
 
 def attack_all(kinds: tuple[str, ...], names: list[str]) -> int:
     """Run the attempts ``names`` in all ``kinds`` and print the results; return the number of successful attacks."""
-    open_ways = [name for name in names if _print_result(attempt_unconfined(name), "unconfined", name)]
-    print(f"{len(open_ways)} of {len(names)} attempts succeed without confinement")
+    succeeded = [name for name in names if _print_result(attempt_unconfined(name), "unconfined", name)]
+    print(f"{len(succeeded)} of {len(names)} attempts succeed without confinement")
     bad = 0
     for kind in kinds:
         with open_arena() as arena, open_confined(kind, arena) as attack:

@@ -30,7 +30,7 @@ VIEWERS = {"public.share_page", "public.embed_page"}
 
 
 def list_pages() -> dict[str, State]:
-    """Return the state of each page when nothing was done on it."""
+    """Return the state of each page as it is opened."""
     return {
         endpoint: State(visit(lambda stage, find=find_address: find(stage.pair)), PIA, is_whole=endpoint not in VIEWERS)
         for endpoint, find_address in PAGES.items()
@@ -50,8 +50,8 @@ def own_file(tail: str, *acts: Act, prefix: str = "/files", status: int = 200) -
 # --- files -------------------------------------------------------------------------------------------------------
 
 
-def find_library(stage: Stage) -> str:
-    """Fill Pia's library: a long name, many settings, a link that ended, and others."""
+def fill_library(stage: Stage) -> str:
+    """Add files to Pia's library and return its path: one with many settings, a long name, and a link that ended."""
     stage.share("everything set", **find_every_setting(stage))
     made = stage.share("annex")
     update_file_row(stage.world, made["uuid"], original_name=stage.words.annex)
@@ -72,7 +72,7 @@ def find_full_file(tail: str) -> Callable[[Stage], str]:
     """Return a function that returns the address of a page of the file with every setting."""
 
     def find_address(stage: Stage) -> str:
-        find_library(stage)
+        fill_library(stage)
         return f"/files/{stage.share('everything set')['uuid']}{tail}"
 
     return find_address
@@ -116,16 +116,16 @@ def find_trash(stage: Stage) -> str:
 
 
 LIBRARY_STATES: dict[str, State] = {
-    "library": own(find_library),
+    "library": own(fill_library),
     "library.empty": own("/files", person="bea"),
     "library.full": own(fill_slots, person="fay"),
     "library.page 2": own(fill_pages, person="mal"),
     "library.no match": own("/files?q=nothing"),
-    "library.matches": own(lambda stage: f"{find_library(stage)}?q=pdf&sort=name"),
-    "library.selection": own(find_library, select_two),
-    "library.upload error": own(find_library, send_text, status=400),
-    "library.keyboard": own(find_library, press("?", "#keys")),
-    "library.end links": own(find_library, select_two, click("button[value=expire]", ".card h1")),
+    "library.matches": own(lambda stage: f"{fill_library(stage)}?q=pdf&sort=name"),
+    "library.selection": own(fill_library, select_two),
+    "library.upload error": own(fill_library, send_text, status=400),
+    "library.keyboard": own(fill_library, press("?", "#keys")),
+    "library.end links": own(fill_library, select_two, click("button[value=expire]", ".card h1")),
     "trash": own(find_trash),
     "trash.empty": own("/trash", person="bea"),
     "file.every setting": own(find_full_file("")),
@@ -139,7 +139,7 @@ WRONG_SETTINGS = {
 
 
 def add_links(stage: Stage) -> str:
-    """Create personal links, one of which is revoked and one redacted, and invitations."""
+    """Create personal links, one of which is revoked, and invitations; return the path of the file."""
     path = f"/files/{stage.pair.uploaded_file['uuid']}"
     if "links" not in stage.done:
         stage.done.add("links")
@@ -155,11 +155,11 @@ def add_links(stage: Stage) -> str:
     return path
 
 
-def add_things(stage: Stage) -> str:
-    """Add pictures, a sound and hotspots to the file."""
+def add_media(stage: Stage) -> str:
+    """Add pictures, a sound, and a hotspot to the file, and return its path."""
     made = stage.pair.uploaded_file
-    if "things" not in stage.done:
-        stage.done.add("things")
+    if "media" not in stage.done:
+        stage.done.add("media")
         stage.add_assets(made)
         spot = {"page": "1", "rect": "0.1,0.1,0.3,0.1", "link": "https://film.example/one", "label": stage.words.label}
         hotspots.add(stage.world.rt, made["uuid"], spot)
@@ -193,9 +193,9 @@ FILE_STATES: dict[str, State] = {
     "links.one": own(find_first_link),
     "invites": own(lambda stage: f"{add_links(stage)}/invites"),
     "invites.rejected": own_file("/invites", submit("form.stack", email="nobody"), status=400),
-    "hotspots": own(lambda stage: f"{add_things(stage)}/hotspots"),
+    "hotspots": own(lambda stage: f"{add_media(stage)}/hotspots"),
     "hotspots.rejected": own_file("/hotspots", submit("form.stack", **BOX, link="film"), status=400),
-    "assets": own(lambda stage: f"{add_things(stage)}/assets"),
+    "assets": own(lambda stage: f"{add_media(stage)}/assets"),
     "replace.rejected": own_file("/replace", replace_by_text, status=400),
 }
 
@@ -208,8 +208,8 @@ def find_report(query: str) -> Callable[[Stage], str]:
     return lambda stage: f"{add_links(stage).replace('/files', '/readership')}{query}"
 
 
-def share_as(name: str, *, read: bool) -> Callable[[Stage], str]:
-    """Return a function that returns the address of the report of a file of another person."""
+def find_report_of(name: str, *, read: bool) -> Callable[[Stage], str]:
+    """Return a function that returns the address of the report of a file of ``name``, with a session if ``read``."""
 
     def find_address(stage: Stage) -> str:
         key = f"report of {name} {read}"
@@ -239,7 +239,7 @@ REPORT_STATES: dict[str, State] = {
     "report.empty range": own(find_report("?from=2026-01-01&to=2026-01-31")),
     "report.unfolded": own(find_report(""), unfold),
     "report.not read": own(lambda stage: f"/readership/{stage.share('unread')['uuid']}"),
-    "report.free": own(share_as("fay", read=True), person="fay"),
+    "report.free": own(find_report_of("fay", read=True), person="fay"),
     "report.session not counted": own(find_report(""), find_uncounted),
     "report.sessions of days": own(find_report("/sessions?range=7d")),
     "report.empty account": own("/readership", person="bea"),
@@ -269,8 +269,8 @@ def find_notice(stage: Stage) -> str:
     return unsubscribe.build_link(stage.world.rt, ident, "views").removeprefix(stage.world.rt.config.base_url)
 
 
-def find_webhook(stage: Stage) -> str:
-    """Create a webhook with a long address that was disabled after failed deliveries."""
+def create_webhook(stage: Stage) -> str:
+    """Create a webhook with a long URL that was disabled after failed deliveries, and return its path."""
     if "webhook" not in stage.done:
         stage.done.add("webhook")
         uuid = stage.pair.create_webhook("content.replaced")
@@ -295,10 +295,10 @@ ACCOUNT_STATES: dict[str, State] = {
         submit("details form[action='/account/keys']", **{"restricted-name": "ci", "restricted-file": "nothing"}),
         status=404,
     ),
-    "webhooks": own(lambda stage: find_webhook(stage) and "/webhooks"),
+    "webhooks": own(lambda stage: create_webhook(stage) and "/webhooks"),
     "webhooks.none": own("/webhooks", unfold, person="bea"),
     "webhooks.rejected": own("/webhooks", submit("form[action='/webhooks']", url="nowhere", events="on"), status=400),
-    "webhooks.failed": own(find_webhook),
+    "webhooks.failed": own(create_webhook),
 }
 
 
@@ -350,12 +350,12 @@ SIGN_IN_STATES: dict[str, State] = {
 PLAIN_STATES: dict[str, State] = {
     f"{name}.no scripts": replace(state, has_scripts=False)
     for name, state in (
-        ("library", own(find_library)),
+        ("library", own(fill_library)),
         ("file", own(find_full_file(""))),
         ("settings", own(find_full_file("/settings"))),
         ("looks", own_file("/looks")),
         ("links", own(lambda stage: f"{add_links(stage)}/links")),
-        ("hotspots", own(lambda stage: f"{add_things(stage)}/hotspots")),
+        ("hotspots", own(lambda stage: f"{add_media(stage)}/hotspots")),
         ("assets", own_file("/assets")),
         ("replace", own_file("/replace")),
         ("report", own(find_report("?range=7d"))),
@@ -368,4 +368,4 @@ PLAIN_STATES: dict[str, State] = {
 OWNER_STATES: dict[str, State] = (
     list_pages() | LIBRARY_STATES | FILE_STATES | REPORT_STATES | ACCOUNT_STATES | SIGN_IN_STATES | PLAIN_STATES
 )
-"""Name of a state -> the state."""
+"""States by name."""

@@ -83,7 +83,9 @@ def test_selected_files_are_deleted_exported_and_ended(
     expect(library_page.locator(".item")).to_have_count(0)
 
 
-def test_the_list_is_used_with_the_keyboard(library_page: Page, owner_server: ServerProcess, plans: list[str]) -> None:
+def test_the_list_can_be_used_with_the_keyboard(
+    library_page: Page, owner_server: ServerProcess, plans: list[str]
+) -> None:
     library_page.goto(f"{owner_server.url}/files?q={plans[0].split()[0]}")
     links = library_page.locator(".item h2 a")
     for key, place in (("j", 0), ("j", 1), ("ArrowDown", 2), ("j", 2), ("k", 1), ("ArrowUp", 0), ("k", 0)):
@@ -133,7 +135,7 @@ def test_without_scripts_files_are_selected_and_sorted(
 
 
 @pytest.mark.parametrize("options", [*WINDOWS, {"forced_colors": "active"}], ids=["desktop", "dark", "phone", "forced"])
-def test_the_list_has_no_violation_of_any_weight(
+def test_the_list_violates_no_accessibility_rule_of_any_impact(
     browser: Browser, owner_server: ServerProcess, options: dict[str, Any]
 ) -> None:
     upload(owner_server, LONG_NAME)

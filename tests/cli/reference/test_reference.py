@@ -28,7 +28,7 @@ def tree() -> Command:
 
 
 def test_the_committed_files_match_the_command_tree(generated_files: dict[str, str]) -> None:
-    """If this fails: python -m docshare.cli.reference"""
+    """If this fails, run: python -m docshare.cli.reference"""
     assert generate.find_differences(generated_files, ROOT) == []
 
 

@@ -62,9 +62,9 @@ def fetch_pdfjs(folder: Path) -> Path | None:
 
 @contextmanager
 def serve_pdfjs(scripts: Path, pdf: bytes) -> Iterator[str]:
-    """Yield the address of the page; it sets ``window.firstShownAt`` once the first page of ``pdf`` is drawn.
+    """Yield the address of the page, which sets ``window.firstShownAt`` once the first page of ``pdf`` is drawn.
 
-    With ``part?scale=&left=&top=&width=&height=`` after it, it is that of a page that draws only a part.
+    The page at ``part?scale=&left=&top=&width=&height=`` below that address draws only a part of the first page.
     """
     packed = {f"/{path.name}": gzip.compress(path.read_bytes()) for path in scripts.glob("*.min.mjs")}
 

@@ -142,8 +142,8 @@ def _start_nginx(
 
 
 def _read_sample(port: int, certificate: Path, instances: list[ClusterInstance]) -> str:
-    """Return the configuration of ``docshare help cluster`` with the places of the test, whose
-    clients choose their addresses as if they were proxies."""
+    """Return the configuration of ``docshare help cluster`` with the ports and files of the test. Its clients choose
+    their own addresses, as if they were proxies."""
     text = topics.load_sample("nginx.conf")
     servers = " ".join(f"server 127.0.0.1:{one.port} max_fails=0;" for one in instances)
     places = {
@@ -156,9 +156,9 @@ def _read_sample(port: int, certificate: Path, instances: list[ClusterInstance])
         "proxy_next_upstream_tries 2;": f"proxy_next_upstream_tries {len(instances)};",
         "X-Forwarded-For $remote_addr;": "X-Forwarded-For $proxy_add_x_forwarded_for;",
     }
-    for written, here in places.items():
-        assert text.count(written) == 1, written
-        text = text.replace(written, here)
+    for documented, used in places.items():
+        assert text.count(documented) == 1, documented
+        text = text.replace(documented, used)
     return text
 
 

@@ -266,7 +266,7 @@ def test_spellings_of_an_address_share_one_count(cheap_passwords: World) -> None
 
 
 @pytest.mark.parametrize("engine_name", ["", "postgresql"])
-def test_the_password_of_an_account_is_for_no_spelling_of_its_address_but_the_case_of_ascii_letters(
+def test_signing_in_ignores_the_case_of_ascii_letters_only(
     make: Callable[..., World], monkeypatch: pytest.MonkeyPatch, engine_name: str
 ) -> None:
     monkeypatch.setenv("DOCSHARE_TEST_DATABASE", engine_name)

@@ -77,7 +77,7 @@ def test_a_pipe_gets_a_line_per_finding(api: FakeApi, shell: Shell, offer: Path)
 
 
 def test_lint_needs_neither_profile_nor_credential(shell: Shell, offer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a worker process of its own, which ends with the command."""
+    """The command starts its own worker process, which ends with it."""
     monkeypatch.undo()
     before = list_child_pids()
     del shell.env["DOCSHARE_URL"], shell.env["DOCSHARE_TOKEN"]
@@ -156,7 +156,7 @@ def test_an_error_exits_with_13_even_if_warnings_may_pass(shell: Shell, boxed_pd
 
 
 def enlarge_file(path: Path, megabytes: int) -> Path:
-    """Extend the document by so many megabytes; the file is sparse, so it takes no space."""
+    """Add ``megabytes`` MB before the end of the document; the file is sparse, so they take no space."""
     with path.open("r+b") as file:
         file.truncate(megabytes << 20)
         file.seek(0, 2)
@@ -164,16 +164,16 @@ def enlarge_file(path: Path, megabytes: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("words", "code", "told"), [
+@pytest.mark.parametrize(("words", "code", "levels"), [
     (("--plan", "free"), 13, ["error"]),
     (("--plan", "basic"), 0, []),
     ((), 0, ["note"]),
 ])  # fmt: skip
 def test_the_size_limit_is_that_of_the_plan(
-    shell: Shell, clean_pdf: Path, words: tuple[str, ...], code: int, told: list[str]
+    shell: Shell, clean_pdf: Path, words: tuple[str, ...], code: int, levels: list[str]
 ) -> None:
     done = shell("lint", enlarge_file(clean_pdf, 21), "--only", "size", "--fields", "level", *words)
-    assert (done.code, done.lines) == (code, told)
+    assert (done.code, done.lines) == (code, levels)
 
 
 def test_the_account_option_uses_the_plan_of_the_account(api: FakeApi, shell: Shell, clean_pdf: Path) -> None:
@@ -219,7 +219,7 @@ def test_one_unreadable_file_of_several_is_reported_and_the_others_are_checked(
     assert done.err == f"error: {broken}: the file cannot be read as a PDF\n"
 
 
-@pytest.mark.parametrize(("words", "told"), [
+@pytest.mark.parametrize(("words", "error"), [
     (("--only", "typos"), "unknown check 'typos'"),
     (("--fail-on", "note"), "--fail-on"),
     (("--plan", "gold"), "--plan"),
@@ -232,10 +232,10 @@ def test_one_unreadable_file_of_several_is_reported_and_the_others_are_checked(
     (("-o", "clean.pdf"), "require --strip"),
     (("-n",), "require --strip"),
 ])  # fmt: skip
-def test_invalid_options_are_rejected(shell: Shell, offer: Path, words: tuple[str, ...], told: str) -> None:
+def test_invalid_options_are_rejected(shell: Shell, offer: Path, words: tuple[str, ...], error: str) -> None:
     done = shell("lint", offer, *words)
     assert (done.code, done.out) == (2, "")
-    assert told in done.err
+    assert error in done.err
 
 
 # --- a clean copy ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""``docshare variants``: notations, list, update, revoke and redact."""
+"""``docshare variants``: notations, list, show, update, revoke, restore, delete, and redact."""
 
 from __future__ import annotations
 
