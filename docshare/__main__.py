@@ -36,7 +36,7 @@ def print_version() -> int:
 
 
 def main() -> int:
-    """Run the command line of this process; returns the exit code."""
+    """Run the command line of this process and return the exit code."""
     argv = sys.argv[1:]
     if argv == ["--version"]:
         return print_version()

@@ -18,6 +18,6 @@ sys.exit(code)
 
 
 def measure_peak_megabytes(argv: Sequence[str], env: Mapping[str, str]) -> tuple[str, float]:
-    """Run ``docshare`` with ``argv``; returns its standard output and its peak resident memory. It must succeed."""
+    """Run ``docshare`` with ``argv`` and return its standard output and its peak resident memory. It must succeed."""
     done = subprocess.run([sys.executable, "-c", _RUN, *argv], capture_output=True, env=env, text=True, check=True)
     return done.stdout, int(done.stderr.split()[-1]) / 1024

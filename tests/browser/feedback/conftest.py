@@ -39,7 +39,7 @@ def addresses() -> Iterator[str]:
 @pytest.fixture
 def open_reader(browser: Browser, addresses: Iterator[str]) -> Iterator[OpenReader]:
     """Yield a function that opens a new reader, on a desktop unless options of the browser context are given. The
-    test fails if the browser reports an error that is not in ``expected``."""
+    test fails if a browser reports an error or a warning."""
     visitors: list[Visitor] = []
     with ExitStack() as stack:
 

@@ -62,7 +62,7 @@ class Person:
         return self.http.put(path, headers=self.headers | more.pop("headers", {}), **more)
 
     def upload(self, content: bytes | None = None, name: str = "report.pdf") -> dict[str, Any]:
-        """Upload a PDF (three pages unless given); returns the upload result."""
+        """Upload a PDF (three pages unless given) and return the upload result."""
         body = simple_pdf(pages=3) if content is None else content
         answer = self.post("/api/v1/files", data={"file": (io.BytesIO(body), name)})
         assert answer.status_code == 200, answer.get_data(as_text=True)
@@ -70,7 +70,7 @@ class Person:
         return result
 
     def replace(self, uuid: str, content: bytes, name: str = "second.pdf") -> dict[str, Any]:
-        """Replace the document of a file; returns the result."""
+        """Replace the document of a file and return the result."""
         answer = self.post(f"/api/v1/files/{uuid}/content", data={"file": (io.BytesIO(content), name)})
         assert answer.status_code == 200, answer.get_data(as_text=True)
         result: dict[str, Any] = answer.get_json()

@@ -50,7 +50,7 @@ class FeedbackDocument:
         return {row["hotspotUuid"]: row["count"] for row in self.get_feedback("readership")["hotspotTaps"]}
 
     def upload_sound(self) -> str:
-        """Upload a sound; returns its id."""
+        """Upload a sound and return its id."""
         sent = {"files": {"file": ("hello.mp3", SOUND)}, "data": {"kind": "hotspot-audio"}}
         return str(self._request("POST", f"/{self.name}/assets", **sent).json()["assetId"])
 
