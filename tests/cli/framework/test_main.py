@@ -118,7 +118,7 @@ def test_a_group_without_a_command_prints_its_help_on_stderr(shell: Shell, words
 
 @pytest.mark.parametrize(("line", "said"), [
     ("trigger", "Number of events. The default is 1."),
-    ("serve", "basic or pro. The default is pro."),
+    ("serve", "basic, or pro. The default is pro."),
     ("settings set", "Verify what the server stored. The default is --read-back."),
     ("", "Show progress: auto, bar, plain, json, none. The default is auto."),
 ])  # fmt: skip
