@@ -131,22 +131,24 @@ class DoctorCheck:
 NamedFindings = Iterator[tuple[str, DiagnosticFinding]]
 
 
-def run_checks(checks: Sequence[DoctorCheck], scene: CheckContext) -> NamedFindings:
+def run_checks(checks: Sequence[DoctorCheck], check_context: CheckContext) -> NamedFindings:
     """Run the checks of a table in order, skipping those whose requirements failed."""
     unusable: set[str] = set()
     for check in checks:
         hurdle = next((need for need in check.needs if need in unusable), None)
         finding = (
-            skipped_finding(f"skipped; requires {hurdle} to pass") if hurdle else _run_within_deadline(check, scene)
+            skipped_finding(f"skipped; requires {hurdle} to pass")
+            if hurdle
+            else _run_within_deadline(check, check_context)
         )
         if hurdle is not None or finding.level == ERROR:
             unusable.add(check.name)
         yield check.name, finding
 
 
-def _run_within_deadline(check: DoctorCheck, scene: CheckContext) -> DiagnosticFinding:
+def _run_within_deadline(check: DoctorCheck, check_context: CheckContext) -> DiagnosticFinding:
     # Twice the timeout, because a check may wait for two responses.
-    return run_check(2 * TIMEOUT_S, lambda: check.run(scene), check.fix)
+    return run_check(2 * TIMEOUT_S, lambda: check.run(check_context), check.fix)
 
 
 def mask_row(row: dict[str, Any], private: dict[str, str]) -> dict[str, Any]:

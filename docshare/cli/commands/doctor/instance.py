@@ -18,9 +18,9 @@ _REPORT_SECONDS = 30.0
 _LOG_HINT = "See the log of the server."
 
 
-def check_instance(scene: CheckContext) -> NamedFindings:
+def check_instance(check_context: CheckContext) -> NamedFindings:
     """Check the data directory and the server that owns it."""
-    directory, trouble = _get_within_deadline(TIMEOUT_S, lambda: _find_directory(scene))
+    directory, trouble = _get_within_deadline(TIMEOUT_S, lambda: _find_directory(check_context))
     if trouble is not None or directory is None:
         yield (
             "directory",
@@ -34,12 +34,12 @@ def check_instance(scene: CheckContext) -> NamedFindings:
     if server is None:
         yield "process", skipped_finding(f"no server is running on {directory}")
     else:
-        finding = _check_process(scene, server)
+        finding = _check_process(check_context, server)
         yield "process", finding
         if not finding.ok:
             return
     rows, trouble = _get_within_deadline(
-        _REPORT_SECONDS, lambda: _fetch_report(directory, server, scene.requested_tests), _LOG_HINT
+        _REPORT_SECONDS, lambda: _fetch_report(directory, server, check_context.requested_tests), _LOG_HINT
     )
     if trouble is not None:
         yield "report", trouble
@@ -47,23 +47,24 @@ def check_instance(scene: CheckContext) -> NamedFindings:
         yield row["check"], DiagnosticFinding(row["ok"], row["detail"], row["fix"], row["level"])
 
 
-def check_public(scene: CheckContext) -> NamedFindings:
+def check_public(check_context: CheckContext) -> NamedFindings:
     """Check the server through its public address."""
-    server, trouble = _get_within_deadline(TIMEOUT_S, lambda: _find_server(_find_directory(scene)))
+    server, trouble = _get_within_deadline(TIMEOUT_S, lambda: _find_server(_find_directory(check_context)))
     if server is None:
         yield from doctor_public.report_no_server() if trouble is None else iter([("address", trouble)])
         return
-    hide_host(scene, parse_endpoint(server.owner.base_url))
+    hide_host(check_context, parse_endpoint(server.owner.base_url))
     yield "address", doctor_public.check_address(server.owner)
-    if not _check_process(scene, server).ok:
+    if not _check_process(check_context, server).ok:
         yield "reach", skipped_finding("the server does not respond")
         return
     yield (
         "certificate",
-        run_check(2 * TIMEOUT_S, lambda: doctor_public.check_public_certificate(scene, server.owner)),
+        run_check(2 * TIMEOUT_S, lambda: doctor_public.check_public_certificate(check_context, server.owner)),
     )
     seen, trouble = _get_within_deadline(
-        doctor_public.estimate_probe_seconds(scene.body), lambda: doctor_public.send_probe(scene, server)
+        doctor_public.estimate_probe_seconds(check_context.body),
+        lambda: doctor_public.send_probe(check_context, server),
     )
     if trouble is not None:
         fix = f"Check that the host name points to this machine and that the proxy forwards to {server.owner.url}."
@@ -72,11 +73,11 @@ def check_public(scene: CheckContext) -> NamedFindings:
         yield from doctor_public.evaluate_probe(seen)
 
 
-def _find_directory(scene: CheckContext) -> Path | None:
+def _find_directory(check_context: CheckContext) -> Path | None:
     """Return the data directory to check: that of --data, or the default one if it has an instance; else None."""
-    directory = find_local_data_dir(scene.ctx, scene.data)
-    scene.mask(directory, "<path>")
-    return directory if scene.data is not None or (directory and has_data(directory)) else None
+    directory = find_local_data_dir(check_context.ctx, check_context.data)
+    check_context.mask(directory, "<path>")
+    return directory if check_context.data is not None or (directory and has_data(directory)) else None
 
 
 def _find_server(directory: Path | None) -> RunningServer | None:
@@ -88,12 +89,12 @@ def _find_server(directory: Path | None) -> RunningServer | None:
         raise
 
 
-def _check_process(scene: CheckContext, server: RunningServer) -> DiagnosticFinding:
+def _check_process(check_context: CheckContext, server: RunningServer) -> DiagnosticFinding:
     """Check that the server that owns the data directory responds."""
     owner = server.owner
 
     def ask_health() -> DiagnosticFinding:
-        with scene.session() as http:
+        with check_context.session() as http:
             http.trust_env = False
             http.get(f"{owner.url}/healthz", timeout=TIMEOUT_S, stream=True).close()
         return passed_finding(f"process {owner.pid} responds at {owner.url}")

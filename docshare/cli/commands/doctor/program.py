@@ -44,14 +44,14 @@ _PREFIXES = (Path(sys.prefix), Path("/usr/local"), Path("/usr"))
 _PROXIES = ("http", "https", "all")
 
 
-def _check_python(scene: CheckContext) -> DiagnosticFinding:  # noqa: ARG001 - the signature of every check
+def _check_python(check_context: CheckContext) -> DiagnosticFinding:  # noqa: ARG001 - the signature of every check
     words = f"docshare {__version__} on Python {sys.version.split()[0]}, {sys.platform}"
     if sys.version_info < _MIN_PYTHON:
         return error_finding(words, "Install docshare with Python 3.11 or later.")
     return passed_finding(words)
 
 
-def _check_libraries(scene: CheckContext) -> DiagnosticFinding:  # noqa: ARG001 - the signature of every check
+def _check_libraries(check_context: CheckContext) -> DiagnosticFinding:  # noqa: ARG001 - the signature of every check
     try:
         required = [_REQUIREMENT.match(line) for line in metadata.requires("docshare") or [] if "extra ==" not in line]
     except metadata.PackageNotFoundError:
@@ -81,30 +81,30 @@ def _parse_version(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
-def _check_output(scene: CheckContext) -> DiagnosticFinding:
-    encoding = getattr(scene.ctx.stdout, "encoding", None) or "unknown"
-    if scene.ctx.out_screen.unicode:
+def _check_output(check_context: CheckContext) -> DiagnosticFinding:
+    encoding = getattr(check_context.ctx.stdout, "encoding", None) or "unknown"
+    if check_context.ctx.out_screen.unicode:
         return passed_finding(f"standard output is {encoding}")
     return warning_finding(f"standard output is {encoding}; file names may show as ?", "Set PYTHONIOENCODING=utf-8.")
 
 
-def _check_completion(scene: CheckContext) -> DiagnosticFinding:
-    shell = Path(scene.ctx.env.get("SHELL", "")).name
+def _check_completion(check_context: CheckContext) -> DiagnosticFinding:
+    shell = Path(check_context.ctx.env.get("SHELL", "")).name
     if shell not in _COMPLETIONS:
         return skipped_finding(f"completion is not checked for {shell or 'an unknown shell'}")
-    loads = loads_completion(shell, scene.ctx.env)
+    loads = loads_completion(shell, check_context.ctx.env)
     if loads:
         return passed_finding(f"completion for {shell} is installed")
-    content = _read_start_file(Path(scene.ctx.env.get("HOME", "~")).expanduser() / _START_FILES[shell])
+    content = _read_start_file(Path(check_context.ctx.env.get("HOME", "~")).expanduser() / _START_FILES[shell])
     by_line = "docshare completion" in content
-    mine, shared = _find_scripts(shell, scene.ctx.env)
+    mine, shared = _find_scripts(shell, check_context.ctx.env)
     if not (by_line or mine or shared):
         return skipped_finding(f"completion for {shell} is not installed; run: docshare completion install {shell}")
     missing = "" if by_line else _find_missing_loader(shell, content, mine=mine)
     if missing:
         return warning_finding(f"completion for {shell} is installed, but {missing}", _LOADER_FIXES[shell])
     if loads is None:
-        why = "did not respond" if find_shell(shell, scene.ctx.env) else "is not installed"
+        why = "did not respond" if find_shell(shell, check_context.ctx.env) else "is not installed"
         return skipped_finding(f"completion for {shell} is installed, but cannot be checked, because {shell} {why}")
     if by_line:
         file = _START_FILES[shell]
@@ -152,8 +152,8 @@ def _find_missing_loader(shell: str, content: str, *, mine: bool) -> str:
     return ""
 
 
-def _check_manual(scene: CheckContext) -> DiagnosticFinding:
-    paths = [Path(folder) for folder in scene.ctx.env.get("MANPATH", "").split(os.pathsep) if folder]
+def _check_manual(check_context: CheckContext) -> DiagnosticFinding:
+    paths = [Path(folder) for folder in check_context.ctx.env.get("MANPATH", "").split(os.pathsep) if folder]
     folders = [*paths, *(prefix / "share/man" for prefix in _PREFIXES)]
     found = next((folder for folder in folders if (folder / "man1/docshare.1").is_file()), None)
     return (
@@ -163,12 +163,12 @@ def _check_manual(scene: CheckContext) -> DiagnosticFinding:
     )
 
 
-def _check_file(scene: CheckContext) -> DiagnosticFinding:
-    for folder in (scene.ctx.config_dir, scene.ctx.env.get("HOME")):
-        scene.mask(folder, "<path>")
-    config = scene.ctx.config  # raises Stop with a hint if it cannot be read
+def _check_file(check_context: CheckContext) -> DiagnosticFinding:
+    for folder in (check_context.ctx.config_dir, check_context.ctx.env.get("HOME")):
+        check_context.mask(folder, "<path>")
+    config = check_context.ctx.config  # raises Stop with a hint if it cannot be read
     for name in config.profiles:
-        scene.mask(name, "<profile>")
+        check_context.mask(name, "<profile>")
     if config.unknown_keys:
         return warning_finding(
             f"{config.path}: unknown keys {', '.join(config.unknown_keys)}", "Correct or remove them."
@@ -180,8 +180,8 @@ def _check_file(scene: CheckContext) -> DiagnosticFinding:
     )
 
 
-def _check_permissions(scene: CheckContext) -> DiagnosticFinding:
-    folder = scene.ctx.config_dir
+def _check_permissions(check_context: CheckContext) -> DiagnosticFinding:
+    folder = check_context.ctx.config_dir
     secret = folder / credentials.FILE_NAME
     if os.name != "posix" or not folder.exists():
         return skipped_finding("no credentials are stored")
@@ -192,10 +192,10 @@ def _check_permissions(scene: CheckContext) -> DiagnosticFinding:
     return passed_finding(f"only you can read {secret}" if secret.exists() else "no credential is stored")
 
 
-def _check_address(scene: CheckContext) -> DiagnosticFinding:
-    connection = scene.ctx.connection
+def _check_address(check_context: CheckContext) -> DiagnosticFinding:
+    connection = check_context.ctx.connection
     name = connection.profile.value
-    scene.mask(name, "<profile>")
+    check_context.mask(name, "<profile>")
     of_profile = f" (profile {name} by {connection.profile.origin})" if name else ""
     words = f"{connection.url.value} from {connection.url.origin}{of_profile}"
     if connection.origin.startswith("http://") and not is_loopback(_host_of(connection.origin)):
@@ -207,27 +207,28 @@ def _host_of(origin: str) -> str:
     return urlsplit(origin).hostname or ""
 
 
-def _check_credential(scene: CheckContext) -> DiagnosticFinding:
-    connection = scene.ctx.connection
+def _check_credential(check_context: CheckContext) -> DiagnosticFinding:
+    connection = check_context.ctx.connection
     if connection.token is None:
         return error_finding(f"no credential: {connection.source}", "Set DOCSHARE_TOKEN, or run: docshare auth login")
     return passed_finding(f"from {connection.source}")
 
 
-def find_proxy(scene: CheckContext) -> str | None:
+def find_proxy(check_context: CheckContext) -> str | None:
     """Return the HTTP proxy for requests to the current server, or None."""
     from requests.utils import get_environ_proxies, select_proxy
 
-    url = str(scene.ctx.connection.url.value)
+    url = str(check_context.ctx.connection.url.value)
     return select_proxy(url, get_environ_proxies(url))
 
 
-def _check_proxy(scene: CheckContext) -> DiagnosticFinding:
-    proxy = find_proxy(scene)
+def _check_proxy(check_context: CheckContext) -> DiagnosticFinding:
+    proxy = find_proxy(check_context)
     if proxy:
         return passed_finding(f"requests use the proxy {_strip_login(proxy)}")
     names = [f"{kind}_proxy" for kind in _PROXIES]
-    if any(is_enabled(scene.ctx.env, name) or is_enabled(scene.ctx.env, name.upper()) for name in names):
+    env = check_context.ctx.env
+    if any(is_enabled(env, name) or is_enabled(env, name.upper()) for name in names):
         return passed_finding("a proxy is set, but not for this server")
     return passed_finding("requests go directly to the server")
 
@@ -236,10 +237,10 @@ def _strip_login(url: str) -> str:
     return re.sub(r"//[^/@]*@", "//", url)
 
 
-def _check_netrc(scene: CheckContext) -> DiagnosticFinding:
+def _check_netrc(check_context: CheckContext) -> DiagnosticFinding:
     from requests.utils import get_netrc_auth
 
-    if get_netrc_auth(str(scene.ctx.connection.url.value)) is None:
+    if get_netrc_auth(str(check_context.ctx.connection.url.value)) is None:
         return skipped_finding("~/.netrc has no login for this server")
     return passed_finding("~/.netrc has a login for this server, which is never used")
 

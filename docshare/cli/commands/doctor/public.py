@@ -61,16 +61,16 @@ class ProbeResult:
     first_rejected: tuple[int, str] | None
 
 
-def send_probe(scene: CheckContext, server: "RunningServer") -> ProbeResult:
+def send_probe(check_context: CheckContext, server: "RunningServer") -> ProbeResult:
     """Send the requests of a probe. Raise TransportError if the public address does not respond, and Problem."""
     owner = server.owner
     token = server.run_command("probe start", {})["token"]
-    scene.ctx.secrets.add(token)
+    check_context.ctx.secrets.add(token)
     address = f"{owner.base_url}/healthz?probe={token}"
-    with scene.session() as http:
+    with check_context.session() as http:
         http.trust_env = False  # outbound proxies are irrelevant for inbound requests
-        answer, at = _get(http, address, owner.base_url), scene.ctx.now()
-        refused = _find_refused_size(http, address, scene.body) if answer.status_code == 200 else None
+        answer, at = _get(http, address, owner.base_url), check_context.ctx.now()
+        refused = _find_refused_size(http, address, check_context.body) if answer.status_code == 200 else None
     sightings = server.run_command("probe end", {"token": token})
     arrived = next((sighting for sighting in sightings if sighting["method"] == "GET"), None)
     passed = max((sighting["size"] for sighting in sightings), default=0)
@@ -158,9 +158,9 @@ def check_address(owner: "DirectoryOwner") -> DiagnosticFinding:
     return passed_finding(f"links start with {owner.base_url}")
 
 
-def check_public_certificate(scene: CheckContext, owner: "DirectoryOwner") -> DiagnosticFinding:
+def check_public_certificate(check_context: CheckContext, owner: "DirectoryOwner") -> DiagnosticFinding:
     """Check the certificate of the public address."""
-    return inspect_certificate(scene, parse_endpoint(owner.base_url))
+    return inspect_certificate(check_context, parse_endpoint(owner.base_url))
 
 
 def _check_reach(seen: ProbeResult) -> DiagnosticFinding:

@@ -18,9 +18,9 @@ from docshare.contract.amounts import format_plural
 from docshare.contract.findings import ERROR, WARNING
 
 _CHECKS: dict[str, Callable[[CheckContext], NamedFindings]] = {
-    "program": lambda scene: run_checks(PROGRAM_CHECKS, scene),
-    "settings": lambda scene: run_checks(SETTINGS_CHECKS, scene),
-    "server": lambda scene: run_checks(SERVER_CHECKS, scene),
+    "program": lambda check_context: run_checks(PROGRAM_CHECKS, check_context),
+    "settings": lambda check_context: run_checks(SETTINGS_CHECKS, check_context),
+    "server": lambda check_context: run_checks(SERVER_CHECKS, check_context),
     "instance": check_instance,
     "public": check_public,
 }
@@ -43,13 +43,13 @@ class DoctorOptions:
 def run_doctor(ctx: Context, options: DoctorOptions, printer: Emitter) -> ExitCode:
     """Run the selected groups and print their rows. Return CHECK_FAILED if a check failed."""
     requested_tests = {key: value for key, value in (("egress", options.egress), ("mail", options.mail)) if value}
-    scene = CheckContext(ctx, data=options.data, requested_tests=requested_tests, body=options.body)
-    scene.mask(urlsplit(options.egress or "").hostname, "<host>")
+    check_context = CheckContext(ctx, data=options.data, requested_tests=requested_tests, body=options.body)
+    check_context.mask(urlsplit(options.egress or "").hostname, "<host>")
     rows: list[dict[str, Any]] = []
     for group, heading in options.groups.items():
         if printer.is_for_people:
             ctx.print(ctx.out_screen.paint("bold", heading))
-        rows += _run_group(group, scene, printer, options.redact)
+        rows += _run_group(group, check_context, printer, options.redact)
     if printer.is_for_people:
         _print_summary(ctx, rows)
     else:
@@ -57,13 +57,13 @@ def run_doctor(ctx: Context, options: DoctorOptions, printer: Emitter) -> ExitCo
     return ExitCode.CHECK_FAILED if any(row["level"] == ERROR for row in rows) else ExitCode.OK
 
 
-def _run_group(group: str, scene: CheckContext, printer: Emitter, redact: bool) -> Iterator[dict[str, Any]]:
+def _run_group(group: str, check_context: CheckContext, printer: Emitter, redact: bool) -> Iterator[dict[str, Any]]:
     """Yield the rows of a group, printing each one immediately for people."""
-    ctx = scene.ctx
-    for name, finding in _CHECKS[group](scene):
+    ctx = check_context.ctx
+    for name, finding in _CHECKS[group](check_context):
         row = finding.row(f"{group}.{name}")
         row |= {key: ctx.redact(row[key]) for key in ("detail", "fix")}
-        row = mask_row(row, scene.private) if redact else row
+        row = mask_row(row, check_context.private) if redact else row
         if printer.is_for_people:
             for line in _render_row(ctx, name, row):
                 ctx.print(line)

@@ -55,21 +55,21 @@ def parse_endpoint(url: str) -> Endpoint:
     return Endpoint(parts.scheme, parts.hostname or "", parts.port or _PORTS[parts.scheme])
 
 
-def _find_endpoint(scene: CheckContext) -> Endpoint:
-    place = parse_endpoint(str(scene.ctx.connection.url.value))
-    hide_host(scene, place)
+def _find_endpoint(check_context: CheckContext) -> Endpoint:
+    place = parse_endpoint(str(check_context.ctx.connection.url.value))
+    hide_host(check_context, place)
     return place
 
 
-def hide_host(scene: CheckContext, place: Endpoint) -> None:
+def hide_host(check_context: CheckContext, place: Endpoint) -> None:
     """Mask the host in bug reports, unless it is this machine."""
     if not is_loopback(place.host):
-        scene.mask(place.host, "<host>")
+        check_context.mask(place.host, "<host>")
 
 
-def _check_name(scene: CheckContext) -> DiagnosticFinding:
-    host = _find_endpoint(scene).host
-    if find_proxy(scene):
+def _check_name(check_context: CheckContext) -> DiagnosticFinding:
+    host = _find_endpoint(check_context).host
+    if find_proxy(check_context):
         return skipped_finding("the proxy resolves the name")
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
@@ -79,11 +79,11 @@ def _check_name(scene: CheckContext) -> DiagnosticFinding:
     return passed_finding(f"{host} resolves to {', '.join(addresses)}")
 
 
-def _check_connection(scene: CheckContext) -> DiagnosticFinding:
-    place = _find_endpoint(scene)
-    if find_proxy(scene):
+def _check_connection(check_context: CheckContext) -> DiagnosticFinding:
+    place = _find_endpoint(check_context)
+    if find_proxy(check_context):
         return skipped_finding("the proxy connects")
-    began = scene.ctx.monotonic()
+    began = check_context.ctx.monotonic()
     try:
         socket.create_connection((place.host, place.port), TIMEOUT_S).close()
     except OSError as error:
@@ -91,25 +91,25 @@ def _check_connection(scene: CheckContext) -> DiagnosticFinding:
         return error_finding(
             f"port {place.port} of {place.host}: {why}", "Check that the server is running and the port is correct."
         )
-    return passed_finding(f"port {place.port} responds after {(scene.ctx.monotonic() - began) * 1000:.0f} ms")
+    return passed_finding(f"port {place.port} responds after {(check_context.ctx.monotonic() - began) * 1000:.0f} ms")
 
 
-def _check_certificate(scene: CheckContext) -> DiagnosticFinding:
-    place = _find_endpoint(scene)
-    if find_proxy(scene):
+def _check_certificate(check_context: CheckContext) -> DiagnosticFinding:
+    place = _find_endpoint(check_context)
+    if find_proxy(check_context):
         return skipped_finding("the proxy connects")
-    finding = inspect_certificate(scene, place)
+    finding = inspect_certificate(check_context, place)
     # The check of the API reports this error, because the client finds it as well.
     return skipped_finding(finding.detail) if finding.detail == _PLAIN_HTTP else finding
 
 
-def inspect_certificate(scene: CheckContext, place: Endpoint) -> DiagnosticFinding:
+def inspect_certificate(check_context: CheckContext, place: Endpoint) -> DiagnosticFinding:
     """Check the validity of the certificate at ``place`` with the trust settings of the API client."""
     if place.scheme != "https":
         return skipped_finding("plain http has no certificate")
     from certifi import where
 
-    context = ssl.create_default_context(cafile=resolve_setting(scene.ctx, "ca_bundle").value or where())
+    context = ssl.create_default_context(cafile=resolve_setting(check_context.ctx, "ca_bundle").value or where())
     try:
         with (
             socket.create_connection((place.host, place.port), TIMEOUT_S) as plain,
@@ -125,7 +125,7 @@ def inspect_certificate(scene: CheckContext, place: Endpoint) -> DiagnosticFindi
             return error_finding(_PLAIN_HTTP, "Use http://, or the port that serves TLS.")
         reason = (getattr(error, "reason", None) or "").replace("_", " ").lower()
         return error_finding(f"no TLS: {reason or error.strerror or error}", "Check that this port serves https.")
-    return _check_expiry(ssl.cert_time_to_seconds(str(certificate["notAfter"])) - scene.ctx.now() / 1000)
+    return _check_expiry(ssl.cert_time_to_seconds(str(certificate["notAfter"])) - check_context.ctx.now() / 1000)
 
 
 def _check_expiry(left_s: float) -> DiagnosticFinding:
@@ -136,8 +136,8 @@ def _check_expiry(left_s: float) -> DiagnosticFinding:
     return warning_finding(words, fix) if left_s < _WARN_DAYS * _DAY_S else passed_finding(words)
 
 
-def _check_api(scene: CheckContext) -> DiagnosticFinding:
-    answer = scene.get(_build_url(scene, ""))
+def _check_api(check_context: CheckContext) -> DiagnosticFinding:
+    answer = check_context.get(_build_url(check_context, ""))
     fix = "Check that the URL is the base URL of a docshare server."
     if 300 <= answer.status_code < 400:
         return error_finding(
@@ -152,9 +152,9 @@ def _check_api(scene: CheckContext) -> DiagnosticFinding:
     return passed_finding(words)
 
 
-def _check_clock(scene: CheckContext) -> DiagnosticFinding:
-    answer = scene.get(_build_url(scene, ""))
-    return compare_clocks(answer.headers, scene.ctx.now(), _CLOCK_FIX)
+def _check_clock(check_context: CheckContext) -> DiagnosticFinding:
+    answer = check_context.get(_build_url(check_context, ""))
+    return compare_clocks(answer.headers, check_context.ctx.now(), _CLOCK_FIX)
 
 
 def compare_clocks(headers: Mapping[str, str], at: int, fix: str) -> DiagnosticFinding:
@@ -169,16 +169,16 @@ def compare_clocks(headers: Mapping[str, str], at: int, fix: str) -> DiagnosticF
     return warning_finding(words, fix) if apart > _WARN_SKEW_S else passed_finding(words)
 
 
-def _check_credential(scene: CheckContext) -> DiagnosticFinding:
-    connection = scene.ctx.connection
+def _check_credential(check_context: CheckContext) -> DiagnosticFinding:
+    connection = check_context.ctx.connection
     if connection.token is None:
         return skipped_finding("no credential")
-    answer = scene.get(_build_url(scene, "/user"), with_token=True)
+    answer = check_context.get(_build_url(check_context, "/user"), with_token=True)
     problem, account = _read_problem(answer), _parse_object(answer)
     if answer.status_code == 200 and "tier" in account:
         for key, mask in _MASK_BY_KEY.items():
-            scene.mask(account.get(key), mask)
-        remember_account(scene.ctx, connection.origin, connection.token, account)
+            check_context.mask(account.get(key), mask)
+        remember_account(check_context.ctx, connection.origin, connection.token, account)
         return passed_finding(f"{account.get('email')}, plan {account.get('tier')}")
     if problem.get("code") == "insufficient_scope":
         return passed_finding("the credential is valid but lacks the profile scope")
@@ -193,14 +193,14 @@ def _check_credential(scene: CheckContext) -> DiagnosticFinding:
     return error_finding(words, str(problem.get("hint") or "Try again, and see the log of the server."))
 
 
-def _check_scopes(scene: CheckContext) -> DiagnosticFinding:
-    if scene.ctx.connection.token is None:
+def _check_scopes(check_context: CheckContext) -> DiagnosticFinding:
+    if check_context.ctx.connection.token is None:
         return skipped_finding("no credential")
     held: list[str] = []
     lacking: list[str] = []
     untold: list[str] = []
     for scope, path in _PROBES.items():
-        answer = scene.get(_build_url(scene, path), with_token=True)
+        answer = check_context.get(_build_url(check_context, path), with_token=True)
         if _read_problem(answer).get("code") == "insufficient_scope":
             lacking.append(scope)
         else:
@@ -212,11 +212,11 @@ def _check_scopes(scene: CheckContext) -> DiagnosticFinding:
     return passed_finding(f"{words}; lacks {', '.join(lacking)}" if lacking else words)
 
 
-def _check_rate_limit(scene: CheckContext) -> DiagnosticFinding:
-    if scene.ctx.connection.token is None:
+def _check_rate_limit(check_context: CheckContext) -> DiagnosticFinding:
+    if check_context.ctx.connection.token is None:
         return skipped_finding("no credential")
-    answer = scene.get(_build_url(scene, "/user"), with_token=True)
-    budget = read_budget(answer.headers, scene.ctx.now() / 1000)
+    answer = check_context.get(_build_url(check_context, "/user"), with_token=True)
+    budget = read_budget(answer.headers, check_context.ctx.now() / 1000)
     if budget is None:
         return warning_finding(
             "the response has no rate limit", "A proxy may remove the RateLimit headers; configure it to forward them."
@@ -229,8 +229,8 @@ def _check_rate_limit(scene: CheckContext) -> DiagnosticFinding:
     return passed_finding(words)
 
 
-def _build_url(scene: CheckContext, path: str) -> str:
-    return f"{str(scene.ctx.connection.url.value).rstrip('/')}{_API}{path}"
+def _build_url(check_context: CheckContext, path: str) -> str:
+    return f"{str(check_context.ctx.connection.url.value).rstrip('/')}{_API}{path}"
 
 
 def _read_problem(answer: ProbeResponse) -> dict[str, Any]:

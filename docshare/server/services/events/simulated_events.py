@@ -79,22 +79,22 @@ def _require_settings(rt: Runtime, link: Link, *names: str) -> None:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _fill_in_form(rt: Runtime, scene: TriggerContext) -> dict[str, str]:
+def _fill_in_form(rt: Runtime, trigger: TriggerContext) -> dict[str, str]:
     """Return the answers to the gate form; empty if none were given, in which case the link must not have a form."""
-    if scene.values.keys() & {"email", FORM_KEY}:
-        return _prepare_gate(rt, scene)
-    visits.require_open(rt, scene.link, consent=scene.has_consent)
+    if trigger.values.keys() & {"email", FORM_KEY}:
+        return _prepare_gate(rt, trigger)
+    visits.require_open(rt, trigger.link, consent=trigger.has_consent)
     return {}
 
 
-def _prepare_view(rt: Runtime, scene: TriggerContext) -> Values:
-    _fill_in_form(rt, scene)
-    size = page_range.reader_window(scene.link).size
+def _prepare_view(rt: Runtime, trigger: TriggerContext) -> Values:
+    _fill_in_form(rt, trigger)
+    size = page_range.reader_window(trigger.link).size
     if not size:
-        hint = f"Change it: docshare settings set {scene.link.file.short_id} --pages FROM-TO"
+        hint = f"Change it: docshare settings set {trigger.link.file.short_id} --pages FROM-TO"
         raise Problem("conflict", "The page range contains no pages of the document, so nobody can view it.", hint=hint)
-    time_ms = scene.values.get("timeMs")
-    pages = scene.values.get("pagesViewed") or min(
+    time_ms = trigger.values.get("timeMs")
+    pages = trigger.values.get("pagesViewed") or min(
         _DEFAULT_PAGES, size, (time_ms or _DEFAULT_PAGE_MS) // simulated_reading.MIN_PAGE_MS
     )
     if pages > size:
@@ -107,28 +107,28 @@ def _prepare_view(rt: Runtime, scene: TriggerContext) -> Values:
     return {"pagesViewed": pages, "timeMs": time_ms}
 
 
-def _cause_view(rt: Runtime, scene: TriggerContext, values: Values) -> None:
+def _cause_view(rt: Runtime, trigger: TriggerContext, values: Values) -> None:
     """Record a completed reading: it lies entirely in the past, so the session ends now."""
-    token = visits.admit_reader(rt, scene.link, _fill_in_form(rt, scene))
+    token = visits.admit_reader(rt, trigger.link, _fill_in_form(rt, trigger))
     began = rt.clock() - simulated_reading.FIRST_BEACON_MS - values["timeMs"] - reading.HIDDEN_TIMEOUT_MS
-    visits.simulate_reading(rt, scene.link, token, began, values["pagesViewed"], values["timeMs"])
+    visits.simulate_reading(rt, trigger.link, token, began, values["pagesViewed"], values["timeMs"])
     viewing.end_due_sessions(rt)
 
 
-def _prepare_invite_view(rt: Runtime, scene: TriggerContext) -> Values:
-    require_plan(links.owner_plan(rt, scene.link), "invites.create", "An invitation")
-    known = {email: (name, viewed_at) for email, name, viewed_at in sharing.list_invitees(rt.db, scene.link.file.id)}
-    email = invites.parse_invite({"email": scene.values.get("email", _next_invitee_email(known))}).email
-    name, viewed_at = known.get(email, (scene.values.get("name", _READER_NAME), None))
+def _prepare_invite_view(rt: Runtime, trigger: TriggerContext) -> Values:
+    require_plan(links.owner_plan(rt, trigger.link), "invites.create", "An invitation")
+    known = {email: (name, viewed_at) for email, name, viewed_at in sharing.list_invitees(rt.db, trigger.link.file.id)}
+    email = invites.parse_invite({"email": trigger.values.get("email", _next_invitee_email(known))}).email
+    name, viewed_at = known.get(email, (trigger.values.get("name", _READER_NAME), None))
     if viewed_at is not None:
         detail = f"{email} has opened the document before; only the first time is an event."
         raise Problem("conflict", detail, hint="Set another email, or none.")
-    if name != scene.values.get("name", name):
+    if name != trigger.values.get("name", name):
         invited = f"as {name}" if name else "without a name"
         raise Problem("conflict", f"{email} was invited {invited}.", hint="Omit the name.")
     invitation = invites.parse_invite({"email": email, "name": name})
     somebody = SharedInvite(0, "", "", invitation.email, invitation.name)
-    visits.require_open(rt, replace(scene.link, invite=somebody), consent=scene.has_consent)
+    visits.require_open(rt, replace(trigger.link, invite=somebody), consent=trigger.has_consent)
     return drop_none({"email": invitation.email, "name": invitation.name})
 
 
@@ -139,10 +139,10 @@ def _next_invitee_email(known: Mapping[str, Any]) -> str:
     return email
 
 
-def _cause_invite_view(rt: Runtime, scene: TriggerContext, values: Values) -> None:
+def _cause_invite_view(rt: Runtime, trigger: TriggerContext, values: Values) -> None:
     """Create an invitation without an email, and open its link. The session ends by the usual rule, a minute later."""
     invitation = Invitation(values["email"], values.get("name"), mail=False)
-    row = invites.create_any(rt, scene.link.file.uuid, invitation)
+    row = invites.create_any(rt, trigger.link.file.uuid, invitation)
     link = links.resolve(rt, row.short_id)
     if link is None:
         raise Problem("not_found", "The file no longer exists.")
@@ -155,9 +155,9 @@ def _cause_invite_view(rt: Runtime, scene: TriggerContext, values: Values) -> No
 # --- downloads and feedback ------------------------------------------------------------------------------------------
 
 
-def _prepare_download(rt: Runtime, scene: TriggerContext) -> Values:
-    link = scene.link
-    _fill_in_form(rt, scene)
+def _prepare_download(rt: Runtime, trigger: TriggerContext) -> Values:
+    link = trigger.link
+    _fill_in_form(rt, trigger)
     if link.variant is not None and json.loads(link.variant.overrides).get("allowDownload") is False:
         hint = f"Switch it on: docshare variants update {link.variant.uuid} --download"
         raise Problem("conflict", "The variant does not allow downloads.", hint=hint)
@@ -166,14 +166,14 @@ def _prepare_download(rt: Runtime, scene: TriggerContext) -> Values:
     return {}
 
 
-def _cause_download(rt: Runtime, scene: TriggerContext, _: Values) -> None:
-    token = visits.admit_reader(rt, scene.link, _fill_in_form(rt, scene))
-    downloads.download_copy(rt, scene.link, None, token, None).file.close()
+def _cause_download(rt: Runtime, trigger: TriggerContext, _: Values) -> None:
+    token = visits.admit_reader(rt, trigger.link, _fill_in_form(rt, trigger))
+    downloads.download_copy(rt, trigger.link, None, token, None).file.close()
 
 
-def _prepare_gate(rt: Runtime, scene: TriggerContext) -> Values:
+def _prepare_gate(rt: Runtime, trigger: TriggerContext) -> Values:
     """Return the answers to the gate form, by the keys of its fields."""
-    link = scene.link
+    link = trigger.link
     what = entry.find_requirements(link)
     entry.check_entry(rt, link, visits.no_viewer_token, opening=True)  # raises for a dead link
     if PASSWORD in what.kinds:
@@ -182,9 +182,9 @@ def _prepare_gate(rt: Runtime, scene: TriggerContext) -> Values:
     if GATE not in what.kinds:
         hint = f"Switch it on: docshare settings set {link.file.short_id} requireEmail=true"
         raise Problem("conflict", "The link does not ask readers for an email address or a form.", hint=hint)
-    if gates.VIEW in what.kinds and not scene.has_consent:
+    if gates.VIEW in what.kinds and not trigger.has_consent:
         raise visits.consent_required()
-    answers = _build_answers(what, scene.values)
+    answers = _build_answers(what, trigger.values)
     try:
         return gates.validate_form(what, answers)
     except Problem as problem:
@@ -214,66 +214,66 @@ def _build_answers(what: LinkRequirements, given: Mapping[str, Any]) -> dict[str
     return {field.key: answers.get(field.key, examples[field.type]) for field in what.form}
 
 
-def _cause_gate(rt: Runtime, scene: TriggerContext, values: Values) -> None:
+def _cause_gate(rt: Runtime, trigger: TriggerContext, values: Values) -> None:
     entry.admit_viewer(
         rt,
-        scene.link.public_id,
-        scene.link,
+        trigger.link.public_id,
+        trigger.link,
         None,
         EntrySubmission("", values, entry.issue_ticket(rt), visits.VISITOR_ADDRESS),
     )
 
 
-def _prepare_note(rt: Runtime, scene: TriggerContext) -> Values:
-    visits.require_open(rt, scene.link, consent=scene.has_consent)
-    _require_settings(rt, scene.link, "commentsEnabled", "commentsAllowPublic")
-    _resolve_page(scene)
-    return {"author": _READER_NAME, "body": "An example of a note.", **scene.values}
+def _prepare_note(rt: Runtime, trigger: TriggerContext) -> Values:
+    visits.require_open(rt, trigger.link, consent=trigger.has_consent)
+    _require_settings(rt, trigger.link, "commentsEnabled", "commentsAllowPublic")
+    _resolve_page(trigger)
+    return {"author": _READER_NAME, "body": "An example of a note.", **trigger.values}
 
 
-def _cause_note(rt: Runtime, scene: TriggerContext, values: Values) -> None:
-    body = {"author": values["author"], "body": values["body"], "page": _resolve_page(scene), "public": True}
-    notes.add(rt, _create_reader(rt, scene), body)
+def _cause_note(rt: Runtime, trigger: TriggerContext, values: Values) -> None:
+    body = {"author": values["author"], "body": values["body"], "page": _resolve_page(trigger), "public": True}
+    notes.add(rt, _create_reader(rt, trigger), body)
 
 
-def _prepare_receipt(rt: Runtime, scene: TriggerContext) -> Values:
-    visits.require_open(rt, scene.link, consent=scene.has_consent)
-    _require_settings(rt, scene.link, "askReceipt")
-    return {"name": _READER_NAME, **scene.values}
+def _prepare_receipt(rt: Runtime, trigger: TriggerContext) -> Values:
+    visits.require_open(rt, trigger.link, consent=trigger.has_consent)
+    _require_settings(rt, trigger.link, "askReceipt")
+    return {"name": _READER_NAME, **trigger.values}
 
 
-def _cause_receipt(rt: Runtime, scene: TriggerContext, values: Values) -> None:
-    receipts.confirm(rt, _create_reader(rt, scene), values)
+def _cause_receipt(rt: Runtime, trigger: TriggerContext, values: Values) -> None:
+    receipts.confirm(rt, _create_reader(rt, trigger), values)
 
 
-def _prepare_proofing(rt: Runtime, scene: TriggerContext) -> Values:
-    visits.require_open(rt, scene.link, consent=scene.has_consent)
-    settings = scene.link.settings
+def _prepare_proofing(rt: Runtime, trigger: TriggerContext) -> Values:
+    visits.require_open(rt, trigger.link, consent=trigger.has_consent)
+    settings = trigger.link.settings
     draws = settings["annotationsEnabled"] and not settings["marksEnabled"]
-    kind = scene.values.get("kind") or ("annotation" if draws else "mark")
-    _require_settings(rt, scene.link, f"{kind}sEnabled")
-    first = page_range.reader_window(scene.link).first
-    _resolve_page(scene)
-    return {"kind": kind, "pageNumber": scene.values.get("pageNumber", first)}
+    kind = trigger.values.get("kind") or ("annotation" if draws else "mark")
+    _require_settings(rt, trigger.link, f"{kind}sEnabled")
+    first = page_range.reader_window(trigger.link).first
+    _resolve_page(trigger)
+    return {"kind": kind, "pageNumber": trigger.values.get("pageNumber", first)}
 
 
-def _cause_proofing(rt: Runtime, scene: TriggerContext, values: Values) -> None:
-    reader, page = _create_reader(rt, scene), _resolve_page(scene) or 1
+def _cause_proofing(rt: Runtime, trigger: TriggerContext, values: Values) -> None:
+    reader, page = _create_reader(rt, trigger), _resolve_page(trigger) or 1
     if values["kind"] == "mark":
         marks.set_mark(rt, reader, page, {"mark": MARKS[0]})
     else:
         annotations.add(rt, reader, {"page": page, "rect": _RECT, "note": "An example of an annotation."})
 
 
-def _create_reader(rt: Runtime, scene: TriggerContext) -> ReaderContext:
+def _create_reader(rt: Runtime, trigger: TriggerContext) -> ReaderContext:
     """Create a new reader, so that their feedback is their first."""
-    return readers.resolve_reader(rt, scene.link, None, visits.admit_reader(rt, scene.link))
+    return readers.resolve_reader(rt, trigger.link, None, visits.admit_reader(rt, trigger.link))
 
 
-def _resolve_page(scene: TriggerContext) -> int | None:
+def _resolve_page(trigger: TriggerContext) -> int | None:
     """Return the requested page number, as readers count. Raises ``not_found`` for a page that they do not see."""
-    number = scene.values.get("pageNumber")
-    page = None if number is None else page_range.reader_window(scene.link).to_reader_page(number)
+    number = trigger.values.get("pageNumber")
+    page = None if number is None else page_range.reader_window(trigger.link).to_reader_page(number)
     if page is None and number is not None:
         raise Problem("not_found", f"Readers of this link do not see a page {number}.", hint="Set another pageNumber.")
     return page
@@ -282,13 +282,13 @@ def _resolve_page(scene: TriggerContext) -> int | None:
 # --- changes to the file ---------------------------------------------------------------------------------------------
 
 
-def _prepare_burn(_: Runtime, scene: TriggerContext) -> Values:
-    file = scene.link.file
-    if scene.link.state == lifecycle.BURNED:
+def _prepare_burn(_: Runtime, trigger: TriggerContext) -> Values:
+    file = trigger.link.file
+    if trigger.link.state == lifecycle.BURNED:
         raise Problem(
             "conflict", "The link has burned already; its content is deleted half an hour after the last view.", hint=""
         )
-    if scene.link.state == lifecycle.EXPIRED:
+    if trigger.link.state == lifecycle.EXPIRED:
         raise Problem("gone", "The link has expired; nobody can use up its views.")
     if file.view_limit is None:
         hint = f"Set one: docshare settings set {file.short_id} viewLimit=1"
@@ -296,9 +296,9 @@ def _prepare_burn(_: Runtime, scene: TriggerContext) -> Values:
     return {}
 
 
-def _cause_burn(rt: Runtime, scene: TriggerContext, _: Values) -> None:
+def _cause_burn(rt: Runtime, trigger: TriggerContext, _: Values) -> None:
     """Use up the remaining views half an hour ago, and delete the burned file."""
-    file = scene.link.file
+    file = trigger.link.file
     then = visits.runtime_at(rt, rt.clock() - BURN_DELAY_MS)
     with rt.db.write(file.owner_id):
         for _unit in range(file.view_limit or 0):
@@ -307,23 +307,23 @@ def _cause_burn(rt: Runtime, scene: TriggerContext, _: Values) -> None:
     burn.destroy_due(rt)
 
 
-def _prepare_replacement(rt: Runtime, scene: TriggerContext) -> Values:
-    require_plan(links.owner_plan(rt, scene.link), "files.replace", "Replacing the document of a link")
-    if not rt.blobs.exists(scene.link.file.blob):
+def _prepare_replacement(rt: Runtime, trigger: TriggerContext) -> Values:
+    require_plan(links.owner_plan(rt, trigger.link), "files.replace", "Replacing the document of a link")
+    if not rt.blobs.exists(trigger.link.file.blob):
         raise Problem("gone", "The content was deleted; replace it with another document.")
     return {}
 
 
-def _cause_replacement(rt: Runtime, scene: TriggerContext, _: Values) -> None:
+def _cause_replacement(rt: Runtime, trigger: TriggerContext, _: Values) -> None:
     """Replace the document by a copy of itself; hotspots and feedback are kept."""
-    file = scene.link.file
+    file = trigger.link.file
     part = rt.blobs.create_partial()
     try:
         with sealed_blobs.open_blob(rt, file.blob).open() as source:
             while block := source.read(_BLOCK_BYTES):
                 part.write(block)
         received = ReceivedFile(file.original_name, "application/pdf", part)
-        replacing.replace_document(rt, _load_owner(rt, scene.link), file.uuid, received, clear_anchors=("false",))
+        replacing.replace_document(rt, _load_owner(rt, trigger.link), file.uuid, received, clear_anchors=("false",))
     except BaseException:
         part.discard()
         raise

@@ -54,15 +54,15 @@ def trigger_event(rt: Runtime, event: TriggerInput) -> dict[str, Any]:
     link = _resolve_link(rt, event)
     if link.variant is not None and not act.allows_variant:
         raise Problem("bad_request", f"{event.kind} is an event of the file, not of one of its links.", hint="")
-    scene = TriggerContext(link, event.has_consent, values)
-    chosen = act.prepare(rt, scene)
+    trigger = TriggerContext(link, event.has_consent, values)
+    chosen = act.prepare(rt, trigger)
     if event.is_rehearsal:
-        return _describe_rehearsal(rt, event.kind, scene, chosen)
+        return _describe_rehearsal(rt, event.kind, trigger, chosen)
     if event.kind in contract.DESTRUCTIVE and not event.has_consent:
         raise Problem("conflict", f"This {contract.DESTRUCTIVE[event.kind]}.", hint="Add --yes to confirm.")
     before = events.get_newest_ids(rt.db)
     try:
-        act.cause(rt, scene, chosen)
+        act.cause(rt, trigger, chosen)
     except FileNotFoundError:
         raise _changed_meanwhile() from None
     return _describe_event(rt, event.kind, link, before)
@@ -95,8 +95,8 @@ def _resolve_variant(rt: Runtime, link: Link, name: str) -> Link | None:
     return links.resolve(rt, found[0]) if found else None
 
 
-def _describe_rehearsal(rt: Runtime, kind: str, scene: TriggerContext, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    link = scene.link
+def _describe_rehearsal(rt: Runtime, kind: str, trigger: TriggerContext, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    link = trigger.link
     return {
         "event": kind,
         "fileUuid": link.file.uuid,
