@@ -102,7 +102,7 @@ def _trigger_event(runtime: Runtime, args: Arguments) -> dict[str, Any]:
         variant=args.get("variant", ""),
         values={key.removeprefix(_VALUE_PREFIX): value for key, value in args.items() if key.startswith(_VALUE_PREFIX)},
         has_consent=args.get("consent") == "yes",
-        is_rehearsal=args.get("rehearse") == "yes",
+        is_dry_run=args.get("rehearse") == "yes",
     )
     return triggers.trigger_event(runtime, event)
 

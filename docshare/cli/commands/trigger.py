@@ -131,18 +131,17 @@ def trigger(
         raise Stop(ExitCode.USAGE, "trigger requires a server on this machine", hint=hint)
     if file is None:
         raise Stop(ExitCode.USAGE, "--file is required")
-    order = _build_request(ctx, directory, kind, file, variant, _parse_values(ctx, kind, values or (), raw))
+    arguments = _build_arguments(ctx, directory, kind, file, variant, _parse_values(ctx, kind, values or (), raw))
     if dry_run:
-        ctx.emit(
-            run_on_directory(directory, "trigger", {**order, "rehearse": "yes", **_build_consent(ctx)}), _DRY_RUN_SPEC
-        )
+        arguments |= {"rehearse": "yes", **_build_consent(ctx)}
+        ctx.emit(run_on_directory(directory, "trigger", arguments), _DRY_RUN_SPEC)
         return ExitCode.OK
     _confirm_destructive(ctx, kind, file, typed)
     consent = {"consent": "yes"} if kind in DESTRUCTIVE else _build_consent(ctx)
     # Only a running server delivers events.
     run_command = RunningServer(directory).run_command if wait else partial(run_on_directory, directory)
     return _trigger_repeatedly(
-        ctx, run_command, {**order, **consent}, _Repetition(number, parse_duration(every)), wait=wait
+        ctx, run_command, {**arguments, **consent}, _Repetition(number, parse_duration(every)), wait=wait
     )
 
 
@@ -176,7 +175,7 @@ def _flatten(values: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]
             raise Stop(ExitCode.USAGE, f"--raw: {before}{key} is not a string or an integer", code="local_file")
 
 
-def _build_request(
+def _build_arguments(
     ctx: Context, directory: Path, kind: str, file: str, variant: str | None, texts: Mapping[str, str]
 ) -> dict[str, str]:
     name = (
@@ -201,20 +200,20 @@ def _confirm_destructive(ctx: Context, kind: str, file: str, typed: str | None) 
 
 
 def _trigger_repeatedly(
-    ctx: Context, run_command: AdminCall, order: dict[str, str], times: _Repetition, *, wait: bool
+    ctx: Context, run_command: AdminCall, arguments: dict[str, str], times: _Repetition, *, wait: bool
 ) -> ExitCode:
     printer = ctx.emitter(TRIGGER_SPEC)
     reached = True
     for turn in range(times.number):
         if turn:
             ctx.sleep(times.every)
-        row = run_command("trigger", order)
+        row = run_command("trigger", arguments)
         if wait:
-            asked = row["deliveries"]
+            queued = row["deliveries"]
             row["deliveries"] = [
-                found for each in asked if (found := _wait_for_attempt(ctx, run_command, each)) is not None
+                found for each in queued if (found := _wait_for_attempt(ctx, run_command, each)) is not None
             ]
-            reached = _check_delivery(ctx, row, gone=len(asked) - len(row["deliveries"])) and reached
+            reached = _check_delivery(ctx, row, gone=len(queued) - len(row["deliveries"])) and reached
         printer.emit_row(row)
     return ExitCode.OK if reached else ExitCode.CHECK_FAILED
 

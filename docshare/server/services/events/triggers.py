@@ -30,7 +30,7 @@ class TriggerInput:
 
     ``file``: its UUID, short id or slug; ``variant``: its UUID, short id or ``label:TEXT``, empty for the file's own
     link; ``values``: texts for the data of the event, by key; ``has_consent``: the file may be changed;
-    ``is_rehearsal``: only check whether the event could be triggered.
+    ``is_dry_run``: only check whether the event could be triggered.
     """
 
     kind: str
@@ -38,14 +38,14 @@ class TriggerInput:
     variant: str
     values: Mapping[str, str]
     has_consent: bool
-    is_rehearsal: bool
+    is_dry_run: bool
 
 
 def trigger_event(rt: Runtime, event: TriggerInput) -> dict[str, Any]:
     """Trigger the requested event.
 
     Returns ``{id, event, timestamp, data, deliveries}`` as in the activity feed, with the ids of the queued
-    deliveries; for a rehearsal ``{event, fileUuid, fileName, link, values}``. Raises Problem: ``bad_request`` (kind,
+    deliveries; for a dry run ``{event, fileUuid, fileName, link, values}``. Raises Problem: ``bad_request`` (kind,
     key, value), ``not_found`` (file, variant, page), ``gone``, ``conflict`` if the settings do not allow it, with the
     setting in its hint, and ``plan_required``.
     """
@@ -56,8 +56,8 @@ def trigger_event(rt: Runtime, event: TriggerInput) -> dict[str, Any]:
         raise Problem("bad_request", f"{event.kind} is an event of the file, not of one of its links.", hint="")
     trigger = TriggerContext(link, event.has_consent, values)
     chosen = act.prepare(rt, trigger)
-    if event.is_rehearsal:
-        return _describe_rehearsal(rt, event.kind, trigger, chosen)
+    if event.is_dry_run:
+        return _describe_dry_run(rt, event.kind, trigger, chosen)
     if event.kind in contract.DESTRUCTIVE and not event.has_consent:
         raise Problem("conflict", f"This {contract.DESTRUCTIVE[event.kind]}.", hint="Add --yes to confirm.")
     before = events.get_newest_ids(rt.db)
@@ -95,7 +95,7 @@ def _resolve_variant(rt: Runtime, link: Link, name: str) -> Link | None:
     return links.resolve(rt, found[0]) if found else None
 
 
-def _describe_rehearsal(rt: Runtime, kind: str, trigger: TriggerContext, chosen: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_dry_run(rt: Runtime, kind: str, trigger: TriggerContext, chosen: Mapping[str, Any]) -> dict[str, Any]:
     link = trigger.link
     return {
         "event": kind,
