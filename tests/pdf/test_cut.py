@@ -8,13 +8,14 @@ from typing import Any
 import pikepdf
 import pypdfium2
 import pytest
-from PIL import Image, ImageChops
+from PIL import ImageChops
 
 from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.worker import cut, leaks
 from docshare.server.pdf.worker.documents import PdfRefused
 from tests.support.documents import pdfs
 from tests.support.documents.leaky_pdf import WINDOW, leaky_pdf
+from tests.support.documents.rendering import render_page
 
 Put = Callable[..., Path]
 DOCUMENT, WORDS = leaky_pdf()
@@ -56,13 +57,6 @@ def list_spellings(word: str) -> list[bytes]:
     """Return the encodings in which a PDF can contain ``word``."""
     raw, wide = word.encode(), word.encode("utf-16-be")
     return [raw, wide, raw.hex().encode(), wide.hex().encode()]
-
-
-def render_page(document: bytes, page: int) -> Image.Image:
-    with pypdfium2.PdfDocument(document) as pdf:
-        pdf.init_forms()
-        picture: Image.Image = pdf[page - 1].render(scale=1, may_draw_forms=True).to_pil().convert("RGB")
-        return picture
 
 
 def read_page_text(document: bytes, page: int) -> str:

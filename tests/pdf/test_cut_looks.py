@@ -11,12 +11,13 @@ import pikepdf
 import pypdfium2
 import pytest
 from pikepdf import Stream
-from PIL import Image, ImageChops
+from PIL import ImageChops
 
 from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError, WatermarkText
 from docshare.server.pdf.worker import comparison
 from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
 from tests.support.documents import inherited_resources, pdfs
+from tests.support.documents.rendering import render_page
 
 Put = Callable[..., Path]
 MARK = WatermarkText("Copy", 0.3, "normal")
@@ -26,13 +27,6 @@ def derive_bytes(engine: PdfEngine, path: Path, wanted: Derivation) -> bytes:
     out = io.BytesIO()
     engine.derive(path, wanted, out)
     return out.getvalue()
-
-
-def render_page(document: bytes, page: int) -> Image.Image:
-    with pypdfium2.PdfDocument(document) as pdf:
-        pdf.init_forms()
-        picture: Image.Image = pdf[page - 1].render(scale=1, may_draw_forms=True).to_pil().convert("RGB")
-        return picture
 
 
 def read_resources(document: bytes, holder: Callable[[Any], Any]) -> dict[str, set[str]]:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pikepdf
-import pypdfium2
 import pytest
 from pikepdf import Array, Dictionary, Name, Stream, String
-from PIL import Image, ImageChops
+from PIL import ImageChops
 
 from docshare.server.pdf.engine import Derivation, PdfEngine, UnrenderableError
 from docshare.server.pdf.worker.cut import find_inherited
 from tests.support.documents.noted_pdf import FEATURES, Feature, NotedPdfBuilder, build_document
+from tests.support.documents.rendering import render_page
 
 Put = Callable[..., Path]
 WORDS = re.compile(rb"(?:KEPT|HIDDEN)\w+")
@@ -26,13 +26,6 @@ def cut(engine: PdfEngine, write_file: Put, document: bytes, first: int = 2, las
     out = io.BytesIO()
     engine.derive(write_file(document), Derivation(3, first, last), out)
     return out.getvalue()
-
-
-def render(document: bytes, page: int) -> Image.Image:
-    with pypdfium2.PdfDocument(document) as pdf:
-        pdf.init_forms()
-        picture: Image.Image = pdf[page - 1].render(scale=1, may_draw_forms=True).to_pil().convert("RGB")
-        return picture
 
 
 def open_pdf(document: bytes) -> pikepdf.Pdf:
@@ -54,8 +47,8 @@ def test_drawn_objects_keep_what_they_need_and_lose_private_data(
     kept = {word for word in WORDS.findall(document) if word.startswith(b"KEPT")}
     assert kept
     assert set(WORDS.findall(alone)) == kept
-    assert ImageChops.difference(render(document, 2), render(alone, 1)).getbbox() is None
-    assert len(render(alone, 1).getcolors(100_000) or []) > 1
+    assert ImageChops.difference(render_page(document, 2), render_page(alone, 1)).getbbox() is None
+    assert len(render_page(alone, 1).getcolors(100_000) or []) > 1
 
 
 # --- fonts whose glyphs are drawings ---------------------------------------------------------------------------------
@@ -133,7 +126,7 @@ def test_a_form_gets_a_resource_only_if_all_pages_agree_on_it(
         resources = pdf.pages[0].obj.Resources.XObject.Fm.get("/Resources")
         assert (None if resources is None else set(resources.Font.keys())) == given
     for page in (1, 2):
-        assert ImageChops.difference(render(document, page + 1), render(both, page)).getbbox() is None
+        assert ImageChops.difference(render_page(document, page + 1), render_page(both, page)).getbbox() is None
 
 
 def test_a_form_inside_a_form_with_resources_gets_what_it_inherits_from_the_page(
@@ -151,7 +144,7 @@ def test_a_form_inside_a_form_with_resources_gets_what_it_inherits_from_the_page
     with open_pdf(alone) as pdf:
         outer = pdf.pages[0].obj.Resources.XObject.Fm
         assert set(outer.Resources.XObject.In.Resources.Font.keys()) == {"/F1"}
-    assert ImageChops.difference(render(document, 2), render(alone, 1)).getbbox() is None
+    assert ImageChops.difference(render_page(document, 2), render_page(alone, 1)).getbbox() is None
 
 
 @pytest.mark.parametrize(("resources", "inherited"), [(None, {"/DefaultRGB"}), (Dictionary(), set())])
@@ -243,7 +236,7 @@ def test_layers_keep_their_states_and_their_combinations(engine: PdfEngine, writ
     document = build_document(draw_layers)
     alone = cut(engine, write_file, document)
     assert not [word for word in WORDS.findall(alone) if word.startswith(b"HIDDEN")]
-    assert ImageChops.difference(render(document, 2), render(alone, 1)).getbbox() is None
+    assert ImageChops.difference(render_page(document, 2), render_page(alone, 1)).getbbox() is None
     with pikepdf.open(io.BytesIO(alone)) as pdf:
         known, states = pdf.Root.OCProperties.OCGs, pdf.Root.OCProperties.D
         assert list_layer_names(known) == {"KEPTEither", "KEPTOther", "KEPTThird", "KEPTOff"}
