@@ -88,30 +88,32 @@ def test_the_type_checker_finds_unknown_keys(checker: str, tmp_path: Path) -> No
     assert all(key in done.stdout for key in ("sharedUrl", "contentVersion")), done.stdout + done.stderr
 
 
-def test_upload_and_share(server: ServerProcess, client: Client, pdf: Path) -> None:
+def test_the_upload_example_shares_a_file_with_its_settings(server: ServerProcess, client: Client, pdf: Path) -> None:
     link = run_program(server, "upload_and_share", pdf).strip()
     file = client.files.show(link)
     assert (file["originalName"], file["allowDownload"], file.get("viewLimit")) == ("Offer.pdf", False, 100)
 
 
-def test_replace_and_tail(server: ServerProcess, client: Client, pdf: Path) -> None:
+def test_the_replace_example_is_seen_by_the_tail_example(server: ServerProcess, client: Client, pdf: Path) -> None:
     link = client.files.upload(pdf)["shareUrl"]
     assert run_program(server, "replace_in_ci", pdf, link) == "version 2\n"
     assert "offer.pdf version 2\n" in run_program(server, "tail_events", 1)
 
 
-def test_list_files(server: ServerProcess, client: Client) -> None:
+def test_the_list_example_prints_a_line_for_each_file(server: ServerProcess, client: Client) -> None:
     made = client.files.upload(simple_pdf(), "list me.pdf")
     assert f"list me.pdf\t0\t{made['shareUrl']}\tnever\n" in run_program(server, "list_files")
 
 
-def test_report_and_wait(server: ServerProcess, client: Client, pdf: Path) -> None:
+def test_the_report_and_wait_examples_see_an_unread_file(server: ServerProcess, client: Client, pdf: Path) -> None:
     link = client.files.upload(pdf)["shareUrl"]
     assert run_program(server, "report", link).splitlines()[0] == "0 views pro"
     assert "nobody has read" in run_program(server, "wait_for_read", link, 1, code=1)
 
 
-def test_variants_from_csv(server: ServerProcess, client: Client, pdf: Path, tmp_path: Path) -> None:
+def test_the_csv_example_creates_each_variant_once(
+    server: ServerProcess, client: Client, pdf: Path, tmp_path: Path
+) -> None:
     link = client.files.upload(pdf)["shareUrl"]
     table = tmp_path / "people.csv"
     table.write_text("name,download\nAnn,yes\nBob,no\n")
@@ -125,7 +127,9 @@ def test_variants_from_csv(server: ServerProcess, client: Client, pdf: Path, tmp
     assert [row.get("label") for row in client.variants.list(link)] == ["Bob"]
 
 
-def test_download_copy(server: ServerProcess, client: Client, pdf: Path, tmp_path: Path) -> None:
+def test_the_download_example_writes_only_the_copy(
+    server: ServerProcess, client: Client, pdf: Path, tmp_path: Path
+) -> None:
     link, target = client.files.upload(pdf)["shareUrl"], tmp_path / "copy.pdf"
     size = pdf.stat().st_size
     assert run_program(server, "download_copy", link, target) == f"{size} bytes\n"
@@ -133,13 +137,13 @@ def test_download_copy(server: ServerProcess, client: Client, pdf: Path, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.pdf", "offer.pdf"]
 
 
-def test_handle_errors(server: ServerProcess) -> None:
+def test_the_error_example_prints_the_kind_of_error(server: ServerProcess) -> None:
     assert run_program(server, "handle_errors", "aB3dE5fG7hJ9") == "404 not_found True\n"
     foreign = run_program(server, "handle_errors", "slug:missing")
     assert foreign == "404 not_found False\n"
 
 
-def test_webhook_receiver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_receiver_example_accepts_only_signed_deliveries(monkeypatch: pytest.MonkeyPatch) -> None:
     secret, now = "whsec_ab", round(Client("http://127.0.0.1:9").clock.wall() * 1000)
     monkeypatch.setenv("WEBHOOK_SECRET", secret)
     names: dict[str, Any] = {"__name__": "receiver"}

@@ -33,7 +33,7 @@ CALLS: dict[str, Callable[[Client, str], object]] = {
 
 @pytest.mark.parametrize("link", OWN_LINKS)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_method_takes_every_name_of_a_file(api: FakeApi, client: Client, call: str, link: str) -> None:
+def test_a_method_accepts_every_name_of_a_file(api: FakeApi, client: Client, call: str, link: str) -> None:
     api.files = FILES
     with suppress(Exception):  # only the address of the request is judged here
         CALLS[call](client, link)
@@ -41,7 +41,7 @@ def test_a_method_takes_every_name_of_a_file(api: FakeApi, client: Client, call:
 
 
 @pytest.mark.parametrize("call", ["events", "activity", "webhooks", "keys"])
-def test_filters_take_links(api: FakeApi, client: Client, call: str) -> None:
+def test_filters_accept_share_links(api: FakeApi, client: Client, call: str) -> None:
     api.files = FILES
     link = "https://d.example/handbook"
     calls: dict[str, Callable[[], object]] = {

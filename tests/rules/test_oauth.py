@@ -126,7 +126,9 @@ def test_a_client_name_is_trimmed() -> None:
         (1_000, 11_001, RefreshTokenState.REUSED),
     ],
 )
-def test_refresh_token_state(rotated_at: int | None, now: int, expected: RefreshTokenState) -> None:
+def test_an_exchanged_refresh_token_is_in_grace_for_ten_seconds(
+    rotated_at: int | None, now: int, expected: RefreshTokenState
+) -> None:
     assert refresh_token_state(rotated_at, now) is expected
 
 

@@ -68,5 +68,5 @@ def test_page_sizes_are_trimmed_to_the_window(window: PageWindow, runs: list[lis
 @pytest.mark.parametrize(
     ("window", "is_complete"), [(PageWindow(1, 6), True), (PageWindow(1, 5), False), (PageWindow(2, 6), False)]
 )
-def test_covers_all(window: PageWindow, is_complete: bool) -> None:
+def test_only_the_window_of_every_page_covers_all(window: PageWindow, is_complete: bool) -> None:
     assert window.covers_all(6) is is_complete

@@ -59,5 +59,5 @@ def test_effective_settings_does_not_modify_stored_settings() -> None:
         ({"logo": {"assetId": ASSET}, "background": {"assetId": "another"}}, {ASSET, "another"}),
     ],
 )
-def test_list_asset_ids(settings: dict[str, Any], found: set[str]) -> None:
+def test_the_assets_of_logo_and_background_are_listed(settings: dict[str, Any], found: set[str]) -> None:
     assert viewer_settings.list_asset_ids(settings) == found
