@@ -60,12 +60,10 @@ class FilesApi(Resource):
     def delete(self, file: str, purge: bool = False) -> "DeleteResult":
         """Delete a file (``DELETE /files/{id}``) and return ``{trashed, trashedAt?, purgeAt?}``; ``purge``: bypass the
         trash. Problems: forbidden, not_found."""
-        return cast(
-            "DeleteResult",
-            self._transport.json_object(
-                Call("DELETE", file_path(self._transport, file), {"purge": 1} if purge else {})
-            ),
-        )
+        call = Call("DELETE", file_path(self._transport, file), {"purge": 1} if purge else {})
+        response = self._transport.delete(call)
+        result = {"trashed": False} if response is None else self._transport.parse_object(call, response)
+        return cast("DeleteResult", result)
 
     def content(self, file: str) -> DownloadedContent:
         """Download the stored PDF (``GET /files/{id}/content``). Reading ``blocks`` may raise ``TransportError``;

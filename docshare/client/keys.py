@@ -50,4 +50,4 @@ class KeysApi(Resource):
 
     def revoke(self, uuid: str) -> None:
         """Revoke a key (``DELETE /keys/{uuid}``). Problems: forbidden, not_found."""
-        self._transport.send(Call("DELETE", f"/keys/{quote(uuid, safe='')}"))
+        self._transport.delete(Call("DELETE", f"/keys/{quote(uuid, safe='')}"))
