@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
+from docshare.client.errors import Refused, TransportError, UnknownOutcome
 from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
+from docshare.client.http.retries import is_ambiguous
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import find_file_id
 
@@ -39,14 +41,26 @@ class KeysApi(Resource):
             file: UUID or short id of the only file that the key is for.
             expires_at: RFC 3339 instant from which on the key is rejected.
 
-        Problems: bad_request, forbidden, not_found (file).
+        If the response is lost, the key may exist, but nobody has it. The client then does not retry, but raises
+        ``UnknownOutcome``. Problems: bad_request, forbidden, not_found (file).
         """
         sent: Row = {"name": name, "scopes": [*scopes]}
         if file is not None:
             sent["file"] = find_file_id(self._transport, file)
         if expires_at is not None:
             sent["expiresAt"] = expires_at
-        return cast("NewApiKey", self._transport.json_object(Call("POST", "/keys", body=JsonBody(sent))))
+        call = Call("POST", "/keys", body=JsonBody(sent), is_repeatable=False)
+        try:
+            return cast("NewApiKey", self._transport.json_object(call))
+        except (Refused, TransportError) as error:
+            if not is_ambiguous(call, error):
+                raise
+            raise UnknownOutcome(
+                f"the answer to the new key was lost ({error})",
+                hint="If the list of keys contains the key, revoke it before you try again.",
+                method="POST",
+                path=call.whole_path,
+            ) from error
 
     def revoke(self, uuid: str) -> None:
         """Revoke a key (``DELETE /keys/{uuid}``). Problems: forbidden, not_found."""
