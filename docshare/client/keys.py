@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
-from docshare.client.errors import Refused, TransportError, UnknownOutcome
 from docshare.client.http.call import Call
+from docshare.client.http.recovery import send_once
 from docshare.client.http.resource import Resource
-from docshare.client.http.retries import is_ambiguous
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import find_file_id
 
@@ -50,17 +49,8 @@ class KeysApi(Resource):
         if expires_at is not None:
             sent["expiresAt"] = expires_at
         call = Call("POST", "/keys", body=JsonBody(sent), is_repeatable=False)
-        try:
-            return cast("NewApiKey", self._transport.json_object(call))
-        except (Refused, TransportError) as error:
-            if not is_ambiguous(call, error):
-                raise
-            raise UnknownOutcome(
-                f"the answer to the new key was lost ({error})",
-                hint="If the list of keys contains the key, revoke it before you try again.",
-                method="POST",
-                path=call.whole_path,
-            ) from error
+        advice = "If the list of keys contains the key, revoke it before you try again."
+        return cast("NewApiKey", send_once(self._transport, call, "the new key", advice))
 
     def revoke(self, uuid: str) -> None:
         """Revoke a key (``DELETE /keys/{uuid}``). Problems: forbidden, not_found."""

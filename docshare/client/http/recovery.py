@@ -107,6 +107,22 @@ class Probe(ABC):
         )
 
 
+def send_once(transport: "Transport", call: Call, what: str, advice: str) -> Row:
+    """Return the response to ``call``, which is not repeatable and whose result cannot be found afterwards.
+
+    Raise ``UnknownOutcome`` with ``advice`` as its hint if the response to ``what`` is lost, and otherwise as
+    ``Transport.json_object``.
+    """
+    try:
+        return transport.json_object(call)
+    except (TransportError, Refused) as error:
+        if not is_ambiguous(call, error):
+            raise
+        raise UnknownOutcome(
+            f"the answer to {what} was lost ({error})", hint=advice, method=call.method, path=call.whole_path
+        ) from error
+
+
 class UploadProbe(Probe):
     """Look for a new file of the same bytes or, if the server sends no digest, of the same name and size."""
 
