@@ -54,4 +54,4 @@ class KeysApi(Resource):
 
     def revoke(self, uuid: str) -> None:
         """Revoke a key (``DELETE /keys/{uuid}``). Problems: forbidden, not_found."""
-        self._transport.delete(Call("DELETE", f"/keys/{quote(uuid, safe='')}"))
+        self._transport.send_unless_done(Call("DELETE", f"/keys/{quote(uuid, safe='')}"))

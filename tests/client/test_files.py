@@ -171,6 +171,19 @@ def test_a_replacement_that_cannot_be_confirmed_raises_unknown_outcome(api: Fake
     assert "the file" in caught.value.hint
 
 
+def test_a_restore_whose_response_was_lost_succeeds(api: FakeApi, client: Client) -> None:
+    """The retry answers 404, because the file is not in the trash any more."""
+    api.on("POST", f"/files/{ID}/restore", DROP, problem(404, "not_found"))
+    api.on("GET", f"/files/{ID}", {"uuid": ID, "size": 9})
+    assert client.files.restore(ID) == {"uuid": ID, "size": 9}
+
+
+def test_restoring_a_file_that_is_not_in_the_trash_fails(api: FakeApi, client: Client) -> None:
+    api.on("POST", f"/files/{ID}/restore", problem(404, "not_found"))
+    with pytest.raises(Refused):
+        client.files.restore(ID)
+
+
 def test_restore_returns_the_file(api: FakeApi, client: Client) -> None:
     api.on("POST", f"/files/{ID}/restore", {"uuid": ID})
     assert client.files.restore(ID) == {"uuid": ID}

@@ -115,9 +115,9 @@ class Transport:
         """
         return self._send(call, RetryPolicy(self.options))
 
-    def delete(self, call: Call) -> requests.Response | None:
-        """Send the deletion ``call`` as ``send`` does. Return None if a response was lost and the retry answers that
-        there is nothing to delete, because the earlier attempt deleted it."""
+    def send_unless_done(self, call: Call) -> requests.Response | None:
+        """Send ``call``, which finds nothing once it has succeeded, such as a deletion, as ``send`` does. Return None
+        if a response was lost and the retry gets 404, because the earlier attempt succeeded."""
         patience = RetryPolicy(self.options)
         try:
             return self._send(call, patience)
