@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from docshare.client.http.call import Call
+from docshare.client.http.recovery import send_once
 from docshare.client.http.resource import Resource
 from docshare.client.links import file_path
 from docshare.contract.media import ASSET_KINDS
@@ -35,17 +36,16 @@ class AssetsApi(Resource):
             kind: a key of ``contract.media.ASSET_KINDS``; a second logo or background replaces the first.
             progress: called with the number of bytes sent so far.
 
-        If the response to the upload of a sound is lost, it is not retried, because that could create a duplicate.
-        Problems: bad_request (wrong type, or the file has 10 assets), plan_required (below Basic), not_found,
-        payload_too_large.
+        If the response to the upload of a sound is lost, it is not retried, because that could create a duplicate, but
+        raises ``UnknownOutcome``. Problems: bad_request (wrong type, or the file has 10 assets), plan_required (below
+        Basic), not_found, payload_too_large.
         """
         from docshare.client.http.body import MultipartFile
 
         body = MultipartFile(source, name, fields={"kind": kind}, progress=progress)
-        once = kind in ASSET_KINDS and ASSET_KINDS[kind].singleton
-        return cast(
-            "Asset",
-            self._transport.json_object(
-                Call("POST", f"{file_path(self._transport, file)}/assets", body=body, is_repeatable=once)
-            ),
-        )
+        is_replaced = kind in ASSET_KINDS and ASSET_KINDS[kind].singleton
+        call = Call("POST", f"{file_path(self._transport, file)}/assets", body=body, is_repeatable=is_replaced)
+        if is_replaced:
+            return cast("Asset", self._transport.json_object(call))
+        advice = "The file may have the sound. Another try adds it again."
+        return cast("Asset", send_once(self._transport, call, "the upload", advice))

@@ -60,12 +60,10 @@ class FilesApi(Resource):
     def delete(self, file: str, purge: bool = False) -> "DeleteResult":
         """Delete a file (``DELETE /files/{id}``) and return ``{trashed, trashedAt?, purgeAt?}``; ``purge``: bypass the
         trash. Problems: forbidden, not_found."""
-        return cast(
-            "DeleteResult",
-            self._transport.json_object(
-                Call("DELETE", file_path(self._transport, file), {"purge": 1} if purge else {})
-            ),
-        )
+        call = Call("DELETE", file_path(self._transport, file), {"purge": 1} if purge else {})
+        response = self._transport.send_unless_done(call)
+        result = {"trashed": False} if response is None else self._transport.parse_object(call, response)
+        return cast("DeleteResult", result)
 
     def content(self, file: str) -> DownloadedContent:
         """Download the stored PDF (``GET /files/{id}/content``). Reading ``blocks`` may raise ``TransportError``;
@@ -186,12 +184,11 @@ class FilesApi(Resource):
     def restore(self, file: str) -> "File":
         """Restore a file from the trash and return it (``POST /files/{id}/restore``). Problems: not_found, forbidden
         (no free slot)."""
-        return cast(
-            "File",
-            self._transport.json_object(
-                Call("POST", f"{file_path(self._transport, file)}/restore", is_repeatable=False)
-            ),
-        )
+        call = Call("POST", f"{file_path(self._transport, file)}/restore")
+        response = self._transport.send_unless_done(call)
+        if response is None:
+            return self.show(file)
+        return cast("File", self._transport.parse_object(call, response))
 
     def claim(self, token: str) -> "UploadResult":
         """Move the file of a claim token to this account (``POST /files/claim``) and return ``{uuid, shortId, shareUrl,

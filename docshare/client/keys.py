@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 from docshare.client.http.call import Call
+from docshare.client.http.recovery import send_once
 from docshare.client.http.resource import Resource
 from docshare.client.http.whole_body import JsonBody
 from docshare.client.links import find_file_id
@@ -39,15 +40,18 @@ class KeysApi(Resource):
             file: UUID or short id of the only file that the key is for.
             expires_at: RFC 3339 instant from which on the key is rejected.
 
-        Problems: bad_request, forbidden, not_found (file).
+        If the response is lost, the key may exist, but nobody has it. The client then does not retry, but raises
+        ``UnknownOutcome``. Problems: bad_request, forbidden, not_found (file).
         """
         sent: Row = {"name": name, "scopes": [*scopes]}
         if file is not None:
             sent["file"] = find_file_id(self._transport, file)
         if expires_at is not None:
             sent["expiresAt"] = expires_at
-        return cast("NewApiKey", self._transport.json_object(Call("POST", "/keys", body=JsonBody(sent))))
+        call = Call("POST", "/keys", body=JsonBody(sent), is_repeatable=False)
+        advice = "If the list of keys contains the key, revoke it before you try again."
+        return cast("NewApiKey", send_once(self._transport, call, "the new key", advice))
 
     def revoke(self, uuid: str) -> None:
         """Revoke a key (``DELETE /keys/{uuid}``). Problems: forbidden, not_found."""
-        self._transport.send(Call("DELETE", f"/keys/{quote(uuid, safe='')}"))
+        self._transport.send_unless_done(Call("DELETE", f"/keys/{quote(uuid, safe='')}"))

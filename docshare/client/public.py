@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, cast
 
 from docshare.client.errors import Refused
 from docshare.client.http.call import Call
+from docshare.client.http.recovery import send_once
 from docshare.client.http.resource import Resource
 from docshare.client.links import extract_public_id
 from docshare.client.options import UPLOAD_TIMEOUT
@@ -49,14 +50,16 @@ class PublicApi(Resource):
         """Share a document without an account (``POST /api/files``) and return the upload result with ``claimToken``
         and ``manageToken``. ``source``, ``name``, and ``progress`` are as in ``files.upload``.
 
-        The upload is not retried once it may have arrived, because a lost response cannot be recovered. Problems:
-        not_found (turned off), bad_request, payload_too_large, unprocessable, rate_limited, unavailable.
+        If the response is lost, the file may have a link, but nobody has its tokens. The client then does not retry,
+        but raises ``UnknownOutcome``. Problems: not_found (turned off), bad_request, payload_too_large, unprocessable,
+        rate_limited, unavailable.
         """
         from docshare.client.http.body import MultipartFile
 
         body = MultipartFile(source, name, progress=progress)
         call = Call("POST", "/files", body=body, is_repeatable=False, read_timeout=UPLOAD_TIMEOUT, root=_ROOT)
-        return cast("AnonymousUploadResult", self._transport.json_object(call))
+        advice = "The document may be shared under an unknown link until it expires. Another try creates another link."
+        return cast("AnonymousUploadResult", send_once(self._transport, call, "the upload", advice))
 
     def oembed(self, url: str, *, max_width: int | None = None, max_height: int | None = None) -> "OEmbed":
         """Return the oEmbed document of the share link ``url``, which may contain a slug (``GET /oembed``). Sizes are

@@ -80,7 +80,7 @@ class VariantsApi(Resource):
     def delete(self, file: str, variant: str) -> None:
         """Delete a variant (``DELETE /files/{id}/variants/{uuid}``); its sessions remain, without a recipient.
         Problems: not_found."""
-        self._transport.send(Call("DELETE", self._path(file, variant)))
+        self._transport.send_unless_done(Call("DELETE", self._path(file, variant)))
 
     def redact(self, file: str, variant: str) -> None:
         """Erase the label permanently (``DELETE ...?redact=1``); the link keeps working. Problems: not_found."""

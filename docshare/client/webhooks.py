@@ -79,7 +79,7 @@ class WebhooksApi(Resource):
 
     def delete(self, webhook: str) -> None:
         """Delete a webhook and drop its queued deliveries (``DELETE /webhooks/{uuid}``). Problems: not_found."""
-        self._transport.send(Call("DELETE", _webhook_path(webhook)))
+        self._transport.send_unless_done(Call("DELETE", _webhook_path(webhook)))
 
     def test(self, webhook: str) -> "WebhookTest":
         """Send one ``webhook.test`` now and return ``{delivered, status, latencyMs}``

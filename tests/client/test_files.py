@@ -15,6 +15,7 @@ from tests.support.outside.fake_api import BASE, UUID, FakeApi, FakeResponse, pr
 
 ID = UUID.format(1)
 PDF = b"%PDF-1.7 second"
+DROP = FakeResponse(connection_action="drop")
 REPLACED = {"uuid": ID, "contentVersion": 2, "originalName": "second.pdf", "size": len(PDF)}
 
 
@@ -33,6 +34,23 @@ def test_delete_purges_only_if_requested(api: FakeApi, client: Client, purge: bo
     api.on("DELETE", f"/files/{ID}", {"trashed": not purge})
     assert client.files.delete(ID, purge) == {"trashed": not purge}
     assert api.requests[0].query == query
+
+
+@pytest.mark.parametrize("lost", [DROP, problem(502, "x"), problem(504, "x")], ids=["dropped", "502", "504"])
+def test_a_deletion_whose_response_was_lost_succeeds(api: FakeApi, client: Client, lost: FakeResponse) -> None:
+    """The retry answers 404, because the first attempt deleted the file."""
+    api.on("DELETE", f"/files/{ID}", lost, problem(404, "not_found"))
+    assert client.files.delete(ID, purge=True) == {"trashed": False}
+
+
+@pytest.mark.parametrize("first", [None, problem(429, "rate_limited"), problem(503, "unavailable")])
+def test_deleting_an_unknown_file_fails(api: FakeApi, client: Client, first: FakeResponse | None) -> None:
+    """After 429 and 503, the server has certainly not deleted it."""
+    missing = problem(404, "not_found")
+    api.on("DELETE", f"/files/{ID}", *([missing] if first is None else [first, missing]))
+    with pytest.raises(Refused) as caught:
+        client.files.delete(ID)
+    assert caught.value.status == 404
 
 
 def test_content_returns_blocks_with_filename_length_and_media_type(api: FakeApi, client: Client) -> None:
@@ -151,6 +169,19 @@ def test_a_replacement_that_cannot_be_confirmed_raises_unknown_outcome(api: Fake
         replace_content(client)
     assert "replacement" in caught.value.detail
     assert "the file" in caught.value.hint
+
+
+def test_a_restore_whose_response_was_lost_succeeds(api: FakeApi, client: Client) -> None:
+    """The retry answers 404, because the file is not in the trash any more."""
+    api.on("POST", f"/files/{ID}/restore", DROP, problem(404, "not_found"))
+    api.on("GET", f"/files/{ID}", {"uuid": ID, "size": 9})
+    assert client.files.restore(ID) == {"uuid": ID, "size": 9}
+
+
+def test_restoring_a_file_that_is_not_in_the_trash_fails(api: FakeApi, client: Client) -> None:
+    api.on("POST", f"/files/{ID}/restore", problem(404, "not_found"))
+    with pytest.raises(Refused):
+        client.files.restore(ID)
 
 
 def test_restore_returns_the_file(api: FakeApi, client: Client) -> None:

@@ -155,6 +155,15 @@ def test_changes_are_retried_after_a_lost_response(api: FakeApi, client: Client,
     assert len(api.requests) == 2
 
 
+def test_a_deletion_whose_response_was_lost_succeeds(api: FakeApi, client: Client) -> None:
+    """The retry answers 404; for a redaction, which leaves the variant, that remains an error."""
+    missing = problem(404, "not_found")
+    api.on("DELETE", ONE, DROP, missing, DROP, missing)
+    client.variants.delete(FILE, UUID.format(1))
+    with pytest.raises(Refused):
+        client.variants.redact(FILE, UUID.format(1))
+
+
 def test_figures_are_keyed_by_uuid_and_empty_below_pro(api: FakeApi, client: Client) -> None:
     row = {"uuid": UUID.format(1), "sessions": 2, "avgTimeMs": 9}
     api.on("GET", f"/files/{FILE}/readership", {"tier": "pro", "variants": [row]}, {"tier": "basic"})

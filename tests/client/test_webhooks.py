@@ -179,6 +179,12 @@ def test_a_rejected_create_is_not_retried(api: FakeApi, client: Client, status: 
     assert [request.method for request in api.requests] == ["POST"]
 
 
+def test_a_deletion_whose_response_was_lost_succeeds(api: FakeApi, client: Client) -> None:
+    api.on("DELETE", ONE, DROP, problem(404, "not_found"))
+    client.webhooks.delete(UUID.format(1))
+    assert len(api.requests) == 2
+
+
 @pytest.mark.parametrize(("call", "times"), [("delete", 2), ("enable", 2), ("test", 1)])
 def test_only_idempotent_calls_are_retried(api: FakeApi, client: Client, call: str, times: int) -> None:
     """A second test event would reach the receiver."""

@@ -32,6 +32,13 @@ def read_bytes(context: Context, source: str, what: str) -> bytes:
         raise Stop(ExitCode.USAGE, why, code="local_file") from error
 
 
+def require_file_path(option: str, path: str | os.PathLike[str]) -> None:
+    """Raise Stop (2) if ``path``, the value of ``option``, cannot be a regular file: a directory, such as the one of an
+    empty path, or a device."""
+    if not os.fspath(path) or (os.path.exists(path) and not os.path.isfile(path)):
+        raise Stop(ExitCode.USAGE, f"{option}: {str(path)!r} is not a regular file", hint="Name a file.")
+
+
 def require_absent(output: str | os.PathLike[str], *, force: bool) -> None:
     """Raise Stop (2) if the file ``output`` exists and ``force`` does not allow to overwrite it."""
     if output != STDOUT and not force and os.path.exists(output):

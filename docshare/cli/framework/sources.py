@@ -69,8 +69,15 @@ def compute_digest(item: Item) -> str:
 
 
 def read_paths(context: Context, source: str, *, null: bool) -> list[str]:
-    """Return the paths in a file (``-``: stdin), one per line or, with ``null``, ended by NUL; skip empty ones."""
+    """Return the paths in a file (``-``: stdin), one per line or, with ``null``, ended by NUL; skip empty ones.
+
+    Raise Stop (2) if it cannot be read, or has a NUL without ``null``.
+    """
     raw = read_bytes(context, source, "--files-from")
+    if b"\0" in raw and not null:
+        raise Stop(
+            ExitCode.USAGE, f"--files-from: {source} has NUL characters", hint="Use -0 if its paths end with NUL."
+        )
     lines = raw.split(b"\0") if null else [line.rstrip(b"\r") for line in raw.split(b"\n")]
     return [os.fsdecode(line) for line in lines if line]
 

@@ -6,8 +6,9 @@ import unicodedata
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, TransportError, UnknownOutcome
+from docshare.client.errors import ConnectionLost, Refused, TransportError, UnknownOutcome
 from docshare.client.http.call import Call
+from docshare.client.http.retries import is_ambiguous
 from docshare.contract.problems import Problem
 from docshare.contract.wire import parse_instant
 
@@ -70,17 +71,12 @@ class Probe(ABC):
         try:
             return self._transport.json_object(self._call)
         except (TransportError, Refused) as error:
-            if not self._is_ambiguous(error):
+            if not is_ambiguous(self._call, error):
                 raise
             found = self._find_created(error)
             if len(found) > 1:
                 raise self._unknown_outcome(f"{len(found)} {self.kind}s could be its result", found, error) from error
             return {**self.build_result(found[0]), "recovered": True} if found else error
-
-    def _is_ambiguous(self, error: TransportError | Refused) -> bool:
-        if isinstance(error, Refused):
-            return error.status in (502, 504)  # from a gateway: the server behind it may have finished
-        return isinstance(error, ConnectionLost | TimedOut | NotAnApi) and self._call.may_have_arrived()
 
     def _find_created(self, error: TransportError | Refused) -> list[Row]:
         for delay in _LOOKUP_DELAYS:
@@ -109,6 +105,22 @@ class Probe(ABC):
             path=self._call.whole_path,
             candidates=candidates,
         )
+
+
+def send_once(transport: "Transport", call: Call, what: str, advice: str) -> Row:
+    """Return the response to ``call``, which is not repeatable and whose result cannot be found afterwards.
+
+    Raise ``UnknownOutcome`` with ``advice`` as its hint if the response to ``what`` is lost, and otherwise as
+    ``Transport.json_object``.
+    """
+    try:
+        return transport.json_object(call)
+    except (TransportError, Refused) as error:
+        if not is_ambiguous(call, error):
+            raise
+        raise UnknownOutcome(
+            f"the answer to {what} was lost ({error})", hint=advice, method=call.method, path=call.whole_path
+        ) from error
 
 
 class UploadProbe(Probe):

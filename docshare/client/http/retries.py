@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from docshare.client.errors import ConnectionLost, NotConnected, Refused, TimedOut, TransportError
+from docshare.client.errors import ConnectionLost, NotAnApi, NotConnected, Refused, TimedOut, TransportError
 from docshare.client.http.call import Call
 from docshare.client.options import ClientOptions
 
@@ -11,9 +11,11 @@ _MIN_RATE_LIMIT_WAIT = 0.5  # seconds; a Retry-After of 0 must not turn into a b
 
 
 class RetryPolicy:
-    """The retries of one call: their number, and the total wait."""
+    """The retries of one call: their number, and the total wait. ``has_lost_response``: a retried attempt may have
+    succeeded."""
 
     def __init__(self, options: ClientOptions) -> None:
+        self.has_lost_response = False
         self._options = options
         self._attempts = 0
         self._retries_by_status: Counter[int] = Counter()
@@ -27,6 +29,7 @@ class RetryPolicy:
         if self._waited + seconds > self._options.max_wait:
             return None
         self._attempts += 1
+        self.has_lost_response |= is_ambiguous(call, error)
         if isinstance(error, Refused):
             self._retries_by_status[error.status] += 1
         self._waited += seconds
@@ -56,6 +59,13 @@ class RetryPolicy:
         backoff = min(2.0**self._attempts, _MAX_BACKOFF) * self._options.clock.chance()
         limited = isinstance(error, Refused) and error.status == 429
         return max(backoff, _MIN_RATE_LIMIT_WAIT) if limited else backoff
+
+
+def is_ambiguous(call: Call, error: Refused | TransportError) -> bool:
+    """Return whether the server may have done what ``call`` says although it failed with ``error``."""
+    if isinstance(error, Refused):
+        return error.status in (502, 504)  # from a gateway: the server behind it may have finished
+    return isinstance(error, ConnectionLost | TimedOut | NotAnApi) and call.may_have_arrived()
 
 
 def describe_reason(error: Refused | TransportError) -> str:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, cast
 
@@ -84,7 +85,11 @@ class Transport:
 
     def json_object(self, call: Call) -> dict[str, Any]:
         """Send ``call`` and return its JSON object; raise as ``send`` does, and ``NotAnApi`` for anything else."""
-        value = self.json_value(call)
+        return self.parse_object(call, self.send(call))
+
+    def parse_object(self, call: Call, response: requests.Response) -> dict[str, Any]:
+        """Return the JSON object in the ``response`` to ``call``; raise ``NotAnApi`` for anything else."""
+        value = self._parse_value(call, response)
         if not isinstance(value, dict):
             raise self._unexpected_answer(call, "a JSON object")
         return value
@@ -98,11 +103,7 @@ class Transport:
 
     def json_value(self, call: Call) -> Any:
         """Send ``call`` and return its JSON value; raise as ``send`` does, and ``NotAnApi`` for anything else."""
-        response = self.send(call)
-        try:
-            return json.loads(response.content)
-        except (ValueError, RecursionError) as error:
-            raise self._unexpected_answer(call, "JSON") from error
+        return self._parse_value(call, self.send(call))
 
     def send(self, call: Call) -> requests.Response:
         """Send ``call``, with as many retries as it allows, and return the 2xx response.
@@ -112,7 +113,20 @@ class Transport:
         Raise ``Refused`` (``RateLimited`` for 429) for a status of 400 or more, ``Redirected`` for 3xx, and another
         ``TransportError`` if there is no response. With ``call.stream``, the caller reads the body.
         """
+        return self._send(call, RetryPolicy(self.options))
+
+    def send_unless_done(self, call: Call) -> requests.Response | None:
+        """Send ``call``, which finds nothing once it has succeeded, such as a deletion, as ``send`` does. Return None
+        if a response was lost and the retry gets 404, because the earlier attempt succeeded."""
         patience = RetryPolicy(self.options)
+        try:
+            return self._send(call, patience)
+        except Refused as error:
+            if error.status == HTTPStatus.NOT_FOUND and patience.has_lost_response:
+                return None
+            raise
+
+    def _send(self, call: Call, patience: RetryPolicy) -> requests.Response:
         is_renewed = False
         while True:
             self._bearer.load()
@@ -206,6 +220,12 @@ class Transport:
             method=call.method,
             path=call.whole_path,
         )
+
+    def _parse_value(self, call: Call, response: requests.Response) -> Any:
+        try:
+            return json.loads(response.content)
+        except (ValueError, RecursionError) as error:
+            raise self._unexpected_answer(call, "JSON") from error
 
     def _unexpected_answer(self, call: Call, wanted: str) -> NotAnApi:
         return NotAnApi(

@@ -24,6 +24,7 @@ from docshare.cli.commands.events.start import NOW, StartResolver, fetch_account
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import require_file_path
 from docshare.cli.framework.times import parse_until
 from docshare.cli.terminal.output import Emitter, compile_query, run_query
 from docshare.cli.terminal.text import parse_duration
@@ -193,6 +194,7 @@ def _choose_cursor_file(ctx: Context, given: TailOptions) -> CursorFile | None:
     if given.cursor is not None:
         return cursor_files.open_cursor_file(ctx, given.cursor)
     if given.cursor_file is not None:
+        require_file_path("--cursor-file", given.cursor_file)
         return CursorFile(given.cursor_file, f"the cursor file {given.cursor_file}")
     if given.reset:
         raise Stop(ExitCode.USAGE, "--reset requires --cursor or --cursor-file")

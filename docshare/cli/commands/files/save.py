@@ -23,7 +23,9 @@ _FORBIDDEN_CHARS = set('<>:"/\\|?*')
 
 
 def refuse_existing(output: str | None, force: bool) -> None:
-    """Raise Stop (2) before the request if ``output`` exists."""
+    """Raise Stop (2) before the request if ``output`` exists or is empty."""
+    if output == "":
+        raise Stop(ExitCode.USAGE, "--output is empty", hint="Name a file or a directory.")
     if output not in (None, "-") and os.path.isfile(str(output)) and not force:
         raise _exists_already(output)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from docshare.cli.commands.upload.manifest import UploadManifest
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.inputs import STDIN
+from docshare.cli.framework.inputs import STDIN, require_file_path
 from docshare.cli.framework.sources import Item, build_items, check_item, spool_stdin
 from docshare.cli.local.storage import hold_lock
 from docshare.contract import fields
@@ -29,6 +29,7 @@ def read_item(ctx: Context, path: str, name: str | None, held: ExitStack) -> Ite
 
 def open_manifest(path: Path, held: ExitStack) -> UploadManifest:
     """Open and lock the manifest until the command ends; a concurrent push waits and then sees this push's entry."""
+    require_file_path("--manifest", path)
     held.enter_context(hold_lock(path.with_name(f".{path.name}.lock")))
     return UploadManifest(path).load()
 

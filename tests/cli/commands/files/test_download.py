@@ -115,6 +115,11 @@ def test_an_existing_output_path_is_rejected_before_any_request(api: FakeApi, sh
     assert api.requests == []
 
 
+def test_an_empty_output_path_is_rejected_before_any_request(api: FakeApi, shell: Shell) -> None:
+    assert shell("download", ID, "-o", "").code == 2
+    assert api.requests == []
+
+
 def test_a_directory_as_output_path_gets_the_file_under_its_name(api: FakeApi, shell: Shell, work_dir: Path) -> None:
     offer_download(api)
     (work_dir / "sub").mkdir()

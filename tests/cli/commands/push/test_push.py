@@ -67,6 +67,13 @@ def test_a_push_that_changes_nothing_sends_nothing(world: World, pia: Shell, rep
     assert list_files(world.pia) == before
 
 
+@pytest.mark.parametrize("manifest", ["", ".", "/", "/dev/full"])
+def test_a_manifest_that_is_not_a_file_exits_with_2(pia: Shell, report: Path, manifest: str) -> None:
+    done = pia("push", report, "--manifest", manifest, "--json")
+    assert (done.code, done.out) == (2, "")
+    assert "--manifest" in done.error["detail"]
+
+
 def test_a_manifest_identifies_the_file_without_a_slug(world: World, shell_for: MakeShell, report: Path) -> None:
     """A manifest works without slugs, which require Pro; replacing requires Pro and exits with 6 otherwise."""
     fay = shell_for(world.fay)

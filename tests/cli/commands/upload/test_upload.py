@@ -204,7 +204,7 @@ def test_no_check_leaves_the_decision_to_the_server(
     ("deck.pdf", "./deck.pdf"), ("deck.pdf", "link.pdf"), ("missing.pdf",), ("folder",), ("deck.pdf", "--jobs", "5"),
     ("deck.pdf", "--print", "link"), ("deck.pdf", "other.pdf", "--open"), ("-r", "folder", "--qr"), ("-r", "folder"),
     ("deck.pdf", "-0"), ("deck.pdf", "--include", "*.pdf"), ("--files-from", "missing"), ("fifo",),
-    ("deck.pdf", "--manifest", "folder"),
+    ("deck.pdf", "--manifest", "folder"), ("--files-from", "ended-by-nul"),
 ])  # fmt: skip
 def test_an_invalid_command_line_exits_with_2_before_any_request(
     api: FakeApi, shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
@@ -212,6 +212,7 @@ def test_an_invalid_command_line_exits_with_2_before_any_request(
     import os
 
     monkeypatch.chdir(tmp_path)
+    Path("ended-by-nul").write_bytes(b"deck.pdf\0other.pdf\0")
     for name in ("deck.pdf", "other.pdf"):
         Path(name).write_bytes(PDF)
     Path("folder").mkdir()

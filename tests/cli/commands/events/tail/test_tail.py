@@ -252,6 +252,7 @@ def test_until_a_time_of_day_means_its_next_occurrence(shell: Shell, time: FakeT
     ("--from", "5", "--type", "view,download"), ("--timeout", "soon"), ("--overlap", "101"), ("--reset",),
     ("--cursor", "a", "--cursor-file", "b"), ("--cursor", "a", "--no-cursor"), ("--cursor", "../a"), ("--cursor", ""),
     ("--exec", "'"), ("--exec", ""), ("--from", "2147483648"), ("--from", "-1"),
+    ("--cursor-file", ""), ("--cursor-file", "/"), ("--cursor-file", "/dev/full"),
 ])  # fmt: skip
 def test_invalid_options_exit_with_2(shell: Shell, options: tuple[str, ...]) -> None:
     done: CommandResult = shell("events", "tail", *options)
