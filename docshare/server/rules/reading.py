@@ -59,9 +59,9 @@ the next session of the same load.
 
 **A reload** continues the session of the load before it. The page says that it was reloaded, or reached with the back
 or forward button; its first beacon then belongs to the session that was closed less than 10 seconds ago by the same
-salted address and browser, on the same link, with the same content. If there is no such session, or more than one, the
-reload starts a new session, so that two readers behind one address are not counted as one. That only guesses who
-reloads, so the reader of the reload sees, and can delete, only what the reload has added.
+salted address and browser, on the same link, with the same content and pages. If there is no such session, or more than
+one, the reload starts a new session, so that two readers behind one address are not counted as one. That only guesses
+who reloads, so the reader of the reload sees, and can delete, only what the reload has added.
 
 **A page was seen** if it had at least one second; ``pagesViewed`` and the furthest page count those. A turn is a change
 of page that lasted half a second, so there are at most as many turns as half seconds of visible time, and no page was

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from docshare.contract.limits import REPORT_CONTACTS
+from tests.support.engines.rows import insert_gate_response
 from tests.support.people.cast import World
 from tests.web.readership.test_ranges import read_file, read_pages
 
@@ -80,3 +82,14 @@ def test_the_links_have_the_sessions_of_the_days_without_a_comparison(world: Wor
         (row,) = get_report(world, made, query)["variants"]
         assert row["sessions"] == sessions
         assert "sessionsBefore" not in row
+
+
+def test_contacts_of_the_days_do_not_depend_on_how_many_came_later(world: World) -> None:
+    made = world.pia.upload()
+    for number in range(REPORT_CONTACTS + 1):
+        insert_gate_response(world, made["uuid"], {"mail": f"{number}@example.com"})
+    with world.rt.db.write():
+        world.rt.db.execute("UPDATE gate_rows SET read_at = read_at - 86400000 WHERE fields LIKE '%\"0@%'")
+    assert len(get_report(world, made, "?from=2026-09-21")["contacts"]) == REPORT_CONTACTS
+    (contact,) = get_report(world, made, "?from=2026-09-20&to=2026-09-20")["contacts"]
+    assert contact["fields"] == {"mail": "0@example.com"}

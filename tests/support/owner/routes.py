@@ -143,7 +143,7 @@ OWNER_ROUTES: dict[str, CookieRoute] = {
         is_quiet=True,
     ),
     "owner_file_links.create": form_route(lambda pair: f"{_file_path(pair)}/links", labels="Ben"),
-    "owner_file_links.change": form_route(_link_path, label="Cy"),
+    "owner_file_links.change": form_route(_link_path, shown='{"label": "Ann"}', label="Cy"),
     "owner_file_links.revoke": form_route(lambda pair: f"{_link_path(pair)}/revoke"),
     "owner_file_links.restore": form_route(lambda pair: f"{_link_path(pair, revoked=True)}/restore"),
     "owner_file_links.redact": form_route(lambda pair: f"{_link_path(pair)}/redact", confirm="erase"),

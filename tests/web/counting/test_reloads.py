@@ -129,6 +129,17 @@ def test_a_reload_that_shows_a_replaced_document_is_a_session_of_its_own(world: 
     assert world.rt.db.fetch_all("SELECT content_version FROM view_sessions") == [(1,), (2,)]
 
 
+def test_a_reload_that_shows_other_pages_is_a_session_of_its_own(world: World, link: str) -> None:
+    """Otherwise the session would have more pages than were shown, and a completion rate above 100."""
+    path = f"/api/v1/files/{link}"
+    assert world.pia.put(f"{path}/settings", json={"pageRange": {"from": 1, "to": 1}}).status_code == 200
+    read_and_close(world, link)
+    assert world.pia.put(f"{path}/settings", json={"pageRange": {"from": 2, "to": 2}}).status_code == 200
+    read_after_reload(world, link)
+    assert len(list_view_rows(world)) == 2
+    assert world.pia.get(f"{path}/readership").get_json()["summary"]["completionRate"] == 100.0
+
+
 def test_beacons_of_both_loads_are_kept_and_a_repeated_one_changes_nothing(world: World, link: str) -> None:
     first = read_and_close(world, link)
     reloaded = FakeReader(world, link)

@@ -157,6 +157,30 @@ def test_a_reload_by_somebody_else_at_the_same_address_neither_shows_nor_deletes
     assert count_uncounted(world, link) == [{"label": "declined", "count": 1}]
 
 
+@pytest.mark.parametrize("kept", [4, 6])
+def test_a_reload_in_a_long_visit_is_shown_and_deleted_completely(
+    world: World, link: str, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the first beacons of a session are kept; the times of the others are only in the sums of its pages."""
+    monkeypatch.setattr("docshare.server.services.readership.view_sessions.MAX_BEACONS_KEPT", kept)
+    first = FakeReader(world, link)
+    for _ in range(3):
+        first.read_page(5, page=1)
+    first.leave(closing=True)
+    reloaded = FakeReader(world, link)
+    for page in (1, 2, 2, 3):
+        assert reloaded.read_page(4, page=page, reload=True) == 204
+    found = ask(world, reloaded)["recorded"]
+    assert (found["timeMs"], [(row["page"], row["timeMs"]) for row in found["pages"]]) == (
+        16_000,
+        [(1, 4_000), (2, 8_000), (3, 4_000)],
+    )
+    ask(world, reloaded, decline=True)
+    assert list_sessions(world) == [("human", 15_000), ("declined", 0)]
+    (row,) = list_view_rows(world)
+    assert (row["pagesViewed"], row["timeMs"]) == (1, 15_000)
+
+
 def test_a_reader_who_reloads_before_the_visit_counts_can_delete_it(world: World, link: str) -> None:
     first = FakeReader(world, link)
     world.clock.advance(milliseconds=300)

@@ -1,7 +1,7 @@
 """Change the settings of a file, and look up the appearance of its share page."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from docshare.contract.plans import Plan
@@ -38,10 +38,19 @@ class PageAppearance(NamedTuple):
     viewer_settings: dict[str, Any]
 
 
-def change_settings(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> None:
+def change_settings(
+    rt: Runtime,
+    caller: Caller,
+    name: str,
+    body: Mapping[str, Any],
+    *,
+    merge: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+) -> None:
     """Store the settings in ``body`` for the caller's file ``name`` (UUID or short id); an error changes nothing.
 
-    If the settings affect what readers download, the copy is tried; a failure becomes a warning of the file.
+    ``merge`` returns the ``viewerSettings`` to store instead of those in ``body``, from those that are stored now: two
+    forms that change parts of them at once keep the changes of both. If the settings affect what readers download, the
+    copy is tried; a failure becomes a warning of the file.
 
     Raises ``not_found``; ``gone`` for a dead link; ``plan_required``, ``forbidden``, ``bad_request`` and
     ``payload_too_large`` like ``rules.settings.resolve_settings``; ``conflict`` for a slug that is taken.
@@ -54,6 +63,9 @@ def change_settings(rt: Runtime, caller: Caller, name: str, body: Mapping[str, A
         sent["password"] = share_passwords.hash_password(rt, sent["password"])
     # A custom link is unique among all accounts.
     with rt.db.write(None if "slug" in sent else caller.account_id):
+        if merge is not None:
+            stored = read_settings(files.get_owned(rt, caller, name).settings)
+            sent |= parse_settings({"viewerSettings": merge(stored["viewerSettings"])})
         file, settled, kept = _resolve_change(rt, caller, name, sent, now)
         if sent:
             _save(rt, file, settled, kept, now)

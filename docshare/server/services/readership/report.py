@@ -356,11 +356,7 @@ def _load_range_reader_details(
             build(uuid, label, revoked_at, redacted_at)
             for uuid, label, _, _, revoked_at, redacted_at in sharing.list_variant_sessions(rt.db, file_id)
         ],
-        contacts=[
-            each
-            for each in feed.list_contacts(rt.db, file_id, REPORT_CONTACTS)
-            if between[0] <= each.created_at < between[1]
-        ],
+        contacts=feed.list_contacts(rt.db, file_id, REPORT_CONTACTS, between),
         other_links=build(None, None, None, None),
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from docshare.contract.wire import drop_none
 from docshare.server.rules import reading
+from docshare.server.rules.page_window import PageWindow
 from docshare.server.rules.reading import BeaconBody, SessionReading
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
@@ -80,10 +81,13 @@ def find_reloaded(rt: Runtime, nonce: str) -> StoredViewSession | None:
     return replace(_parse_session(row[:-1]), part=0, seq_before=row[-1]) if row is not None else None
 
 
-def continue_closed(rt: Runtime, place: SessionContext, now: int) -> StoredViewSession | None:
-    """Make the page load of ``place``, a reload, continue the session that its reader closed a few seconds ago.
+def continue_closed(rt: Runtime, place: SessionContext, window: PageWindow, now: int) -> StoredViewSession | None:
+    """Make the page load of ``place``, a reload that shows the pages of ``window``, continue the session that its
+    reader closed a few seconds ago.
 
-    Return None if there is no such session, or more than one: two readers can have one address and one browser.
+    Return None if there is no such session, or more than one: two readers can have one address and one browser. Return
+    None too if other pages were read in it, because the page range was changed (it would have more pages than were
+    shown), and if no more of its beacons are kept (nobody could tell what the reload adds).
     """
     closed = [_parse_session(row) for row in viewing.list_closed_sessions(rt.db, place, _MAX_CLOSED)]
     running = [session for session in closed if not session.is_over(now)]
@@ -91,13 +95,20 @@ def continue_closed(rt: Runtime, place: SessionContext, now: int) -> StoredViewS
         return None
     (session,) = running
     seq_before = session.reading.last_seq + 1
+    if seq_before >= MAX_BEACONS_KEPT:
+        return None
+    read = session_table.list_pages(rt.db, session.id, is_open=True)
+    if any(window.to_reader_page(row.page) is None for row in read):
+        return None
     viewing.insert_reload(rt.db, place.opening, session.id, seq_before)
     return replace(session, part=0, seq_before=seq_before)
 
 
 def list_times_since_reload(rt: Runtime, session: StoredViewSession) -> list[tuple[int, int]]:
     """Return the pages, and their reading times in ms, that a reload has added to the ``session`` that it continues."""
-    times: dict[int, int] = {}
+    # The pages of beacons that are not kept; once the session has ended, those of all its beacons.
+    stored = session_table.list_pages(rt.db, session.id, is_open=False) if session.ended_at is None else []
+    times = {row.page: row.time_ms for row in stored}
     for _, accepted in session_table.list_beacons_from(rt.db, session.id, session.seq_before):
         for page, ms, *_views in json.loads(accepted):
             times[page] = times.get(page, 0) + ms

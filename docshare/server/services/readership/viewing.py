@@ -300,9 +300,11 @@ def _start_session(
         name=name,
         shown_pages=load.pages,
     )
-    continued = view_sessions.continue_closed(rt, place, now) if beacon.reload and last is None else None
-    if continued is not None:
-        return continued
+    if beacon.reload and last is None:
+        window = PageWindow(load.pages_before + 1, load.pages_before + load.pages)
+        continued = view_sessions.continue_closed(rt, place, window, now)
+        if continued is not None:
+            return continued
     state = reading.begin_reading(now, earliest, agent.program, load.prefetched)
     return view_sessions.insert(rt, place, state)
 

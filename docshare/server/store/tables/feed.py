@@ -105,9 +105,12 @@ class Contact(NamedTuple):
     created_at: int
 
 
-def list_contacts(store: Store, file_id: int, limit: int) -> list[Contact]:
-    """Return the newest ``limit`` completed gate forms of a file, newest first."""
+def list_contacts(store: Store, file_id: int, limit: int, between: tuple[int, int] | None = None) -> list[Contact]:
+    """Return the newest ``limit`` completed gate forms of a file, newest first; only those completed ``between`` two
+    instants (ms, the second excluded), if given."""
     query = GateRow.select(GateRow.fields, GateRow.read_at).where(GateRow.file == file_id)
+    if between is not None:
+        query = query.where(GateRow.read_at >= between[0], GateRow.read_at < between[1])
     return [Contact._make(found) for found in store.fetch_all(query.order_by(GateRow.id.desc()).limit(limit))]
 
 

@@ -274,8 +274,7 @@ def find_last_session(store: Store, opening: str) -> tuple[Any, ...] | None:
 
 
 def find_reloaded_session(store: Store, opening: str) -> tuple[Any, ...] | None:
-    """Return the columns of ``find_session`` of the session that the page load ``opening`` continues, and what to add
-    to the numbers of its beacons; or None."""
+    """Return the columns of ``find_session`` of the session that a load continues, and its ``seq_before``; or None."""
     return store.fetch_one(_RELOADED, (opening,))
 
 
@@ -292,8 +291,9 @@ def insert_reload(store: Store, opening: str, session_id: int, seq_before: int) 
 
 
 def delete_beacons_from(store: Store, session_id: int, seq: int, time_ms: int) -> None:
-    """Delete the beacons of a session from the number ``seq`` on, and their reading time ``time_ms``."""
+    """Delete the beacons of an open session from number ``seq`` on, its stored pages, and their time ``time_ms``."""
     store.execute(Beacon.delete().where(Beacon.session == session_id, Beacon.seq >= seq))
+    store.execute(SessionPage.delete().where(SessionPage.session == session_id))
     changed = ViewSession.update(time_ms=ViewSession.time_ms - time_ms, last_seq=seq - 1)
     store.execute(changed.where(ViewSession.id == session_id))
 

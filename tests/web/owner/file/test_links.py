@@ -70,6 +70,43 @@ def test_a_link_can_be_edited_and_its_form_shows_the_current_values(owner_file: 
     assert Form(owner_file.http, f"{owner_file.path}/links/{made['uuid']}", page=page).fields["label"] == "Cy"
 
 
+def test_a_form_that_was_opened_earlier_does_not_lift_a_restriction_set_since(owner_file: OwnerFile) -> None:
+    made = owner_file.create_variant(label="Ann")
+    page = f"/links/{made['uuid']}"
+    first, second, third = (owner_file.open_form(page) for _ in range(3))
+    first.send_and_follow({"download": "no", "range": "some", "from": "1", "to": "2"})
+    second.send_and_follow({"label": "Ann Lee"})
+    (row,) = owner_file.list_variants()
+    assert (row["label"], row["overrides"]) == (
+        "Ann Lee",
+        {"allowDownload": False, "pageRange": {"from": 1, "to": 2}},
+    )
+    third.send_and_follow({"range": "all"})
+    (row,) = owner_file.list_variants()
+    assert (row["label"], row["overrides"]) == (
+        "Ann Lee",
+        {"allowDownload": False, "pageRange": {"from": 0, "to": 0}},
+    )
+
+
+def test_the_form_keeps_an_override_that_it_does_not_show(owner_file: OwnerFile) -> None:
+    overrides = {"allowDownload": False, "readerChoice": True}
+    made = owner_file.create_variant(label="Ann", overrides=overrides)
+    form = owner_file.open_form(f"/links/{made['uuid']}")
+    form.send_and_follow({"label": "Ann Lee"})
+    assert owner_file.list_variants()[0]["overrides"] == overrides
+    owner_file.open_form(f"/links/{made['uuid']}").send_and_follow({"download": ""})
+    assert owner_file.list_variants()[0]["overrides"] == {"readerChoice": True}
+
+
+def test_an_incomplete_form_changes_nothing(owner_file: OwnerFile) -> None:
+    made = owner_file.create_variant(label="Ann", overrides={"allowDownload": False})
+    form = owner_file.open_form(f"/links/{made['uuid']}")
+    page = form.send_refused(400, {"shown": "", "label": "Bob"})
+    assert "This form is incomplete." in form_error(page)
+    assert owner_file.list_variants()[0]["overrides"] == {"allowDownload": False}
+
+
 def test_a_link_can_be_revoked_and_restored(owner_file: OwnerFile) -> None:
     made = owner_file.create_variant(label="Ann")
     page = f"/links/{made['uuid']}"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from docshare.server.services.files import settings
 from tests.contract.settings_table import ASSET
 from tests.support.browsers.forms import Form
 from tests.support.browsers.markup import HtmlElement, parse_html
@@ -244,3 +245,20 @@ def test_a_link_that_has_ended_has_no_preview(looks: LooksPage, world: World) ->
     assert page.status_code == 200
     assert "<iframe" not in page.text
     assert looks.http.get(f"{looks.path}/preview").status_code == 410
+
+
+def test_forms_that_are_sent_at_once_keep_the_changes_of_both(
+    looks: LooksPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = looks.open_form(), looks.open_form()
+    change = settings.change_settings
+
+    def change_after_the_other(*args: Any, **options: Any) -> None:
+        monkeypatch.setattr(settings, "change_settings", change)
+        assert second.send({"viewerSettings.page.rounded": "2"}).status_code == 303
+        change(*args, **options)
+
+    monkeypatch.setattr(settings, "change_settings", change_after_the_other)
+    assert first.send({"viewerSettings.background.color": "#123456"}).status_code == 303
+    stored = looks.file.get_file()["viewerSettings"]
+    assert (stored["background"]["color"], stored["page"]["rounded"]) == ("#123456", 2)

@@ -1,5 +1,7 @@
 """The images and sounds of a file. The script of the page uploads them to the routes of the signed-in browser."""
 
+from typing import Any
+
 from flask import Blueprint
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -56,9 +58,10 @@ def use(owner: SignedInOwner, name: str, asset: str) -> AnyResponse:
     row = next((row for row in rows if row.uuid == asset.lower() and row.kind in _VIEWER_SETTINGS_BY_KIND), None)
     if row is None:
         raise Problem("not_found", "There is no such image.")
-    looks = owned.file["viewerSettings"]
-    block = {**looks.get(row.kind, {}), **_VIEWER_SETTINGS_BY_KIND[row.kind], "assetId": row.uuid}
-    settings.change_settings(
-        current_runtime(), owner.caller, owned.row.uuid, {"viewerSettings": {**looks, row.kind: block}}
-    )
+
+    def merge(looks: dict[str, Any]) -> dict[str, Any]:
+        block = {**looks.get(row.kind, {}), **_VIEWER_SETTINGS_BY_KIND[row.kind], "assetId": row.uuid}
+        return {**looks, row.kind: block}
+
+    settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, {}, merge=merge)
     return redirect_with_message(f"{file_path(owned.row.uuid)}/assets", "Readers see it from now on.")

@@ -37,14 +37,14 @@ class FormChanges(NamedTuple):
 def read_changes(form: FormValues, file: Mapping[str, Any], plan: Plan) -> FormChanges:
     """Return what the submitted ``form`` changes of ``file``, the current File object, for an account on ``plan``."""
     try:
-        shown = _parse_displayed_values(form.get(DISPLAYED_FIELD, ""))
+        shown = parse_displayed_values(form.get(DISPLAYED_FIELD, ""))
     except Problem as problem:
         return FormChanges(None, {}, [problem])
     body, problems = _build_settings_body(shown, form, file)
     return FormChanges(shown, body, problems + _list_problems(body, form, plan))
 
 
-def _parse_displayed_values(text: str) -> dict[str, str]:
+def parse_displayed_values(text: str) -> dict[str, str]:
     """Return the values that the form showed, from its hidden field. Raises ``bad_request``."""
     try:
         displayed = json.loads(text)

@@ -1,5 +1,6 @@
 """The personal links of a file: one for each recipient."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,6 +40,7 @@ _CONTROLS = {
     "overrides.allowDownload": ("download", "Download"),
     "overrides.pageRange": ("from", "From page"),
 }
+_OVERRIDE_CONTROLS = {"allowDownload": ("download",), "pageRange": ("range", "from", "to")}
 
 blueprint = Blueprint("owner_file_links", __name__)
 
@@ -94,12 +96,15 @@ def _refill_one(owner: SignedInOwner, problem: Problem, name: str, variant: str)
 @blueprint.post("/files/<name>/links/<variant>")
 @resumable_form(_refill_one)
 def change(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
-    """Update the label and the overrides of one link."""
+    """Update what the form changed of the label and the overrides of one link."""
     owned, sent = find_owned_file(owner, name), read_form()
+    row = _find_variant(owner, owned, variant)
     try:
-        body: dict[str, Any] = {"overrides": _parse_overrides(sent)}
-        if "label" in sent:  # the form of a redacted link has no label field
-            body["label"] = sent["label"].strip()
+        shown = changes.parse_displayed_values(sent.get(changes.DISPLAYED_FIELD, ""))
+    except Problem as problem:
+        return _render_variant_page(owner, owned, row, problem)
+    try:
+        body = _build_update(shown, sent, row)
         variants.update(current_runtime(), owner.caller, owned.row.uuid, variant, body)
     except Problem as problem:
         if problem.code == "not_found":
@@ -154,6 +159,22 @@ def _set_revoked(owner: SignedInOwner, name: str, variant: str, *, revoked: bool
     return redirect_with_message(_links_path(owned), "The link is revoked." if revoked else "The link works again.")
 
 
+def _build_update(shown: Mapping[str, str], form: Mapping[str, str], row: VariantRow) -> dict[str, Any]:
+    """Return the body of an update with what ``form`` changes of the values ``shown`` when it was rendered.
+
+    The API replaces all overrides, so a form that was opened earlier would lift a restriction set since then.
+    """
+    changed = {name for name, value in shown.items() if form.get(name, "") != value}
+    body: dict[str, Any] = {"label": form.get("label", "").strip()} if "label" in changed else {}
+    wanted, overrides = _parse_overrides(form), dict(json.loads(row.overrides))
+    for key, controls in _OVERRIDE_CONTROLS.items():
+        if not changed.isdisjoint(controls):
+            overrides.pop(key, None)
+            overrides |= {key: wanted[key]} if key in wanted else {}
+            body["overrides"] = overrides
+    return body
+
+
 def _parse_overrides(form: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings of the form that differ from those of the file."""
     found: dict[str, Any] = {}
@@ -200,7 +221,8 @@ def _render_variant_page(
     sent: Mapping[str, str] | None = None,
 ) -> AnyResponse:
     variant = resources.variant_object(current_runtime().config.base_url, row)
-    fields = sent or _build_form_values(variant)
+    stored = _build_form_values(variant)
+    fields = sent or stored
     return render_file_page(
         owner,
         owned,
@@ -209,6 +231,8 @@ def _render_variant_page(
         errors=locate_errors(problem, _CONTROLS),
         variant=variant,
         fields=fields,
+        shown_field=changes.DISPLAYED_FIELD,
+        shown=fields.get(changes.DISPLAYED_FIELD, json.dumps(stored)),
         label_chars=VARIANT_LABEL_CHARS,
     )
 
@@ -216,7 +240,7 @@ def _render_variant_page(
 def _build_form_values(variant: Mapping[str, Any]) -> dict[str, str]:
     """Return the form values that match the current overrides of ``variant``."""
     overrides = variant["overrides"]
-    form = {"label": variant.get("label", ""), "download": "", "range": ""}
+    form = {"label": variant.get("label", ""), "download": "", "range": "", "from": "", "to": ""}
     if "allowDownload" in overrides:
         form["download"] = "yes" if overrides["allowDownload"] else "no"
     if "pageRange" in overrides:

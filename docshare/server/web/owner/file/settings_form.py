@@ -1,6 +1,7 @@
 """Store a submitted form over the settings of a file, or show it again: the same for ``settings`` and ``looks``."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -8,6 +9,7 @@ from docshare.contract.problems import Problem
 from docshare.server.http.views import current_runtime
 from docshare.server.services.files import settings
 from docshare.server.web.owner.file import changes
+from docshare.server.web.owner.file.controls import VIEWER_SETTINGS
 from docshare.server.web.owner.file.file_page import OwnedFile, find_owned_file, read_form
 from docshare.server.web.owner.frame import SignedInOwner, redirect_with_message
 
@@ -20,8 +22,16 @@ def store_changes(owner: SignedInOwner, name: str, tab: str, reject: Reject) -> 
     owned, sent = find_owned_file(owner, name), read_form()
     shown, body, problems = changes.read_changes(sent, owned.file, owner.caller.plan)
     if not problems:
+
+        def merge(stored: dict[str, Any]) -> dict[str, Any]:
+            merged = changes.read_changes(sent, {VIEWER_SETTINGS: stored}, owner.caller.plan)
+            for problem in merged.problems:
+                raise problem
+            return dict(merged.body[VIEWER_SETTINGS])
+
+        depends = merge if VIEWER_SETTINGS in body else None
         try:
-            settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, body)
+            settings.change_settings(current_runtime(), owner.caller, owned.row.uuid, body, merge=depends)
             return redirect_with_message(f"{owned.path}/{tab}", "Saved.")
         except Problem as problem:
             problems = [problem]
