@@ -126,7 +126,7 @@ class TransportError(ClientError):
         try:
             client.files.show(link)
         except docshare.TransportError as error:
-            print("no answer:", error.detail)
+            print("no response:", error.detail)
     """
 
     code = "no_response"

@@ -61,7 +61,7 @@ def run_check(seconds: float, check: Callable[[], DiagnosticFinding], fix: str =
     try:
         return found.get(timeout=seconds)
     except queue.Empty:
-        return error_finding(f"no answer within {seconds:g} seconds", fix)
+        return error_finding(f"no response within {seconds:g} seconds", fix)
 
 
 def _describe_error(error: Exception) -> str:

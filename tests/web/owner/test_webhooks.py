@@ -160,7 +160,7 @@ def test_the_list_shows_the_health_of_each_webhook(world: World, owner_browser: 
     assert "https://good.example/in active Document viewed · All files · JSON, signed" in found
     assert "Last: status 204 on 21 Sep 2026, 14:13 UTC" in found
     assert "https://bad.example/in disabled on 21 Sep 2026" in found
-    assert "Last: no answer on 21 Sep 2026, 14:13 UTC; 20 consecutive failures" in found
+    assert "Last: no response on 21 Sep 2026, 14:13 UTC; 20 consecutive failures" in found
 
 
 def test_a_disabled_webhook_can_be_enabled(world: World, owner_browser: FlaskClient) -> None:

@@ -245,7 +245,7 @@ def _find_file_name(caller: Caller, file: str | None) -> str:
 def _build_webhook_entry(row: WebhookRow, file: str) -> WebhookEntry:
     last = ""
     if row.last_delivery_at is not None:
-        answer = f"status {row.last_status}" if row.last_status else "no answer"
+        answer = f"status {row.last_status}" if row.last_status else "no response"
         last = f"{answer} on {words.format_date_time(row.last_delivery_at)} UTC"
     return WebhookEntry(
         uuid=row.uuid,
@@ -274,7 +274,7 @@ def _build_delivery_entry(row: DeliveryRow, *, active: bool) -> DeliveryEntry:
 
 
 def _describe_attempt(number: int, row: AttemptRow) -> str:
-    answer = f"status {row.status}" if row.status else "no answer"
+    answer = f"status {row.status}" if row.status else "no response"
     why = f": {row.error}" if row.error else ""
     return f"{number}. {words.format_date_time(row.at)} UTC, {answer} in {row.latency_ms} ms{why}"
 

@@ -182,7 +182,7 @@ def test_a_hanging_name_lookup_times_out(shell: Shell, monkeypatch: pytest.Monke
     over.set()
     row = group_rows_by_check(ended)["server.name"]
     assert (ended.code, row["detail"], row["fix"]) == (
-        13, "no answer within 0.1 seconds", "DNS does not respond.",
+        13, "no response within 0.1 seconds", "DNS does not respond.",
     )  # fmt: skip
 
 

@@ -215,7 +215,7 @@ def test_a_hanging_check_does_not_stop_the_others(
     monkeypatch.setattr("docshare.server.services.operations.diagnosis._CHECK_TIMEOUT_S", 0.2)
     with FakeMailServer(is_slow=True) as box:
         rows = doctor(make(smtp_url=box.url))
-    assert (rows["smtp"]["ok"], rows["smtp"]["detail"]) == (False, "no answer within 0.2 seconds")
+    assert (rows["smtp"]["ok"], rows["smtp"]["detail"]) == (False, "no response within 0.2 seconds")
     assert rows["schema"]["ok"] is True
 
 
