@@ -5,7 +5,7 @@ them is a number in memory.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from docshare.contract.limits import DENIED_COALESCE_MS, MAX_DENIED_COUNT
@@ -44,3 +44,10 @@ class DenialCounter:
         with self._lock:
             counts, self._counts = self._counts, {}
             return counts, clock() // DENIED_COALESCE_MS
+
+    def put_back(self, counts: Mapping[DenialKey, int]) -> None:
+        """Add ``counts``, which were taken but could not be stored, so that the next call returns them again."""
+        with self._lock:
+            for key, count in counts.items():
+                if key in self._counts or len(self._counts) < _MAX_KEYS:
+                    self._counts[key] = min(self._counts.get(key, 0) + count, MAX_DENIED_COUNT)

@@ -5,6 +5,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from peewee import OperationalError
 from werkzeug.test import TestResponse
 
 from docshare.contract.scopes import BEARER, OPERATIONS
@@ -174,11 +175,20 @@ def test_an_account_has_at_most_a_hundred_restricted_keys(world: World) -> None:
 # --- the last use -----------------------------------------------------------------------------------------------------
 
 
-def test_the_last_use_is_shown_and_stored_by_a_job(world: World) -> None:
+def refuse_writes(*_: Any) -> Any:
+    raise OperationalError("database or disk is full")
+
+
+def test_the_last_use_is_shown_and_stored_by_a_job(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that cannot write keeps it for the next one."""
     key = create_key(world, ["files:read"])
     assert "lastUsedAt" not in world.pia.get("/api/v1/keys").get_json()[0]
     request(world, key, "GET", "/api/v1/files")
     used = world.pia.get("/api/v1/keys").get_json()[0]["lastUsedAt"]
+    with monkeypatch.context() as patch:
+        patch.setattr(world.rt.db, "write", refuse_writes)
+        with pytest.raises(OperationalError):
+            keys.save_uses(world.rt)
     keys.save_uses(world.rt)
     assert world.rt.key_uses == {}
     world.clock.advance(hours=1)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from peewee import OperationalError
 from werkzeug.test import TestResponse
 
 from docshare.server.services.links import denials
@@ -268,6 +269,22 @@ def test_counts_of_the_current_minute_survive_a_restart(
     denials.flush_counts(again)
     again.db.close()
     assert [row["count"] for row in list_denials(world)] == [2]
+
+
+def test_counts_wait_until_the_database_can_be_written(
+    world: World, revoked_variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request_path(world, revoked_variant["shortId"])
+    with monkeypatch.context() as patch:
+        patch.setattr(world.rt.db, "write", refuse_writes)
+        jobs.run_job(world.rt, WRITE_DENIALS_JOB)
+        request_path(world, revoked_variant["shortId"])
+        jobs.run_job(world.rt, WRITE_DENIALS_JOB)
+    assert [row["count"] for row in list_denials(world)] == [2]
+
+
+def refuse_writes(*_: Any) -> Any:
+    raise OperationalError("database or disk is full")
 
 
 def record_request_statements(world: World, path: str) -> list[str]:

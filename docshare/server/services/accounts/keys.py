@@ -137,8 +137,13 @@ def save_uses(rt: Runtime) -> int:
         credential, used_at = rt.key_uses.popitem()
         uses[credential] = used_at
     if uses:
-        with rt.db.write():
-            account_rows.save_key_uses(rt.db, uses)
+        try:
+            with rt.db.write():
+                account_rows.save_key_uses(rt.db, uses)
+        except Exception:  # the database cannot be written; the next run stores them
+            for credential, used_at in uses.items():
+                rt.key_uses.setdefault(credential, used_at)
+            raise
     return 0
 
 

@@ -2,14 +2,15 @@
 
 All denials of one file for one reason through one link in one minute are one event, which is written when the minute
 has ended and never changes. A denied request itself writes nothing: it is counted in memory (``rt.denials``). A job
-stores the counts every five seconds, and so does a server that stops; a server that is killed loses at most the counts
-of five seconds. If several instances count, a minute becomes an event once each of them has had time to store its
-counts.
+stores the counts every five seconds, and so does a server that stops. If the database cannot be written, the counts
+wait for the next run; a server that is killed loses at most the counts of five seconds. If several instances count, a
+minute becomes an event once each of them has had time to store its counts.
 
 An attempt is a page requested by a person, or a gate form from any client: previewing a link does not send a form.
 Programs that identify themselves, previews, prefetches and the owner's own attempts do not count.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from docshare.contract.fields import is_short_id, is_uuid
@@ -17,12 +18,14 @@ from docshare.contract.limits import DENIED_COALESCE_MS, MAX_DENIED_COUNT, SECON
 from docshare.contract.problems import Problem
 from docshare.contract.webhooks import DENIED_KIND, DENIED_REASONS
 from docshare.contract.wire import drop_none
+from docshare.server.denial_counter import DenialKey
 from docshare.server.rules.agents import parse_user_agent
 from docshare.server.rules.gates import PASSWORD
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from docshare.server.services.links import links
 from docshare.server.services.operations.batches import run_in_batches
+from docshare.server.store.database import CommitUnknownError
 from docshare.server.store.tables import links as link_rows
 from docshare.server.store.tables import webhooks
 from docshare.server.store.tables.links import DeniedLink
@@ -62,23 +65,34 @@ def flush_counts(rt: Runtime) -> int:
     """Store the counts since the last call, and turn the minutes that have ended into events; return how many events
     were written."""
     counts, minute = rt.denials.take_counts(rt.clock)
-    if counts:
-        with rt.db.write():
-            for key, count in counts.items():
-                webhooks.add_denials(
-                    rt.db,
-                    key.file_id,
-                    key.reason,
-                    key.variant_id,
-                    minute=key.minute,
-                    count=count,
-                    max_count=MAX_DENIED_COUNT,
-                )
+    try:
+        _store_counts(rt, counts)
+    except CommitUnknownError:  # probably stored: again, they could count twice
+        raise
+    except Exception:
+        rt.denials.put_back(counts)
+        raise
     if rt.db.is_shared:
         minute = min(minute, (rt.clock() - _OTHERS_STORE_MS) // DENIED_COALESCE_MS)
     if not webhooks.list_denials(rt.db, minute, 1):
         return 0  # the usual case: it needs no transaction
     return run_in_batches(rt, _BATCH_ROWS, lambda: _record_batch(rt, minute))
+
+
+def _store_counts(rt: Runtime, counts: Mapping[DenialKey, int]) -> None:
+    if not counts:
+        return
+    with rt.db.write():
+        for key, count in counts.items():
+            webhooks.add_denials(
+                rt.db,
+                key.file_id,
+                key.reason,
+                key.variant_id,
+                minute=key.minute,
+                count=count,
+                max_count=MAX_DENIED_COUNT,
+            )
 
 
 def _record_batch(rt: Runtime, minute: int) -> int:
