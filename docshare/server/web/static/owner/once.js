@@ -7,8 +7,8 @@ let sent = new WeakMap();
 
 document.addEventListener("submit", (event) => {
   const { target, submitter } = event;
-  // A script of the page sends this form, or its answer is a file and the page stays.
-  if (event.defaultPrevented || submitter?.dataset.stays !== undefined) return;
+  // It changes nothing, a script of the page sends it, or the response is a file and the page stays.
+  if (target.method !== "post" || event.defaultPrevented || submitter?.dataset.stays !== undefined) return;
   const what = new URLSearchParams(new FormData(target, submitter)).toString();
   const at = performance.now();
   const last = sent.get(target);
