@@ -19,8 +19,8 @@ class SessionListInput:
     """The input of the page: ``report`` as in ``ReportInput``, and ``rows`` of the stream of sessions, newest first.
 
     ``address``, ``report_address``, ``file_address``, ``csv``: addresses of this page, of the report, of the page of
-    the file and of the CSV file; ``older`` and ``newest``: addresses of the next older and of the newest sessions,
-    None if the page shows them.
+    the file and of the CSV file; ``csv_limit``: how many sessions that has at most, the newest ones; ``older`` and
+    ``newest``: addresses of the next older and of the newest sessions, None if the page shows them.
     """
 
     report: Row
@@ -29,6 +29,7 @@ class SessionListInput:
     report_address: str
     file_address: str
     csv: str
+    csv_limit: int
     older: str | None
     newest: str | None
     period: ReportPeriod | None
@@ -49,11 +50,18 @@ def build_list_context(material: SessionListInput) -> dict[str, Any]:
         "whole_report": f"{material.report_address}{query}",
         "file_address": material.file_address,
         "csv": material.csv,
+        "csv_label": _describe_csv(material),
         "older": material.older,
         "newest": material.newest,
         "uncounted": "" if period else uncounted,
         "reasons": f"{material.report_address}{query}#uncounted-heading" if uncounted else "",
     }
+
+
+def _describe_csv(material: SessionListInput) -> str:
+    counted = read_number(read_object(material.report.get("summary")).get("totalSessions"))  # of all time
+    newest = f"the newest {material.csv_limit:,} " if counted > material.csv_limit else ""
+    return f"Download {newest}as CSV"
 
 
 def list_csv_rows(report: Row, rows: Sequence[Row]) -> list[list[str | int]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from docshare.server.services.readership import report as reporting
 from docshare.server.web.readership import report_sessions
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.owner.browser import count_statements, sign_in_browser
@@ -92,6 +93,17 @@ def test_the_csv_file_has_the_sessions_of_the_days_without_formulas(world: World
     assert len(rows) == 5
     assert (rows[0]["link"], rows[0]["timeMs"], rows[0]["pageTimesMs"]) == ("'=1+1", "10000", "1:7000 2:3000")
     assert len(http.get(f"/readership/{read_file['uuid']}/sessions.csv").text.splitlines()) == 7
+
+
+def test_a_csv_file_that_cannot_have_all_sessions_says_so(
+    world: World, read_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reporting, "MAX_RANGE_SESSIONS", 4)
+    http = sign_in_browser(world, world.pia)
+    page = parse_html(http.get(f"/readership/{read_file['uuid']}/sessions").text)
+    address = find_step(page, "Download the newest 4 as CSV")
+    assert address is not None
+    assert len(http.get(address).text.splitlines()) == 5
 
 
 @pytest.mark.parametrize("tail", ["sessions", "sessions.csv"])

@@ -82,6 +82,7 @@ def _build_material(whole: dict[str, Any], rows: list[dict[str, Any]]) -> Sessio
         report_address=report_address(file),
         file_address=file_address(file),
         csv=_join(f"{address}.csv", query),
+        csv_limit=report.MAX_RANGE_SESSIONS,
         older=_join(address, query, urlencode({"before": _write_cursor(visible[-1])})) if rows[PAGE_SIZE:] else None,
         newest=_join(address, query) if _read_cursor() != sessions.NEWEST else None,
         period=period,
