@@ -1,7 +1,7 @@
 """Create, change, revoke and redact the variants of a file's link, one for each recipient."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from docshare.contract.features import require_plan
@@ -59,8 +59,18 @@ def create(rt: Runtime, caller: Caller, name: str, body: Mapping[str, Any]) -> V
     return _get_variant(rt, file, uuid)
 
 
-def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[str, Any]) -> VariantRow:
+def update(
+    rt: Runtime,
+    caller: Caller,
+    name: str,
+    variant: str,
+    body: Mapping[str, Any],
+    *,
+    merge: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+) -> VariantRow:
     """Change the variant ``variant`` (its UUID) of the caller's file ``name`` as the request ``body`` says.
+
+    ``merge`` returns the ``overrides`` to store instead of those in ``body``, from those that are stored now.
 
     Raises ``not_found``, ``bad_request``, ``payload_too_large`` and ``conflict`` (a label for a redacted variant).
     """
@@ -68,7 +78,8 @@ def update(rt: Runtime, caller: Caller, name: str, variant: str, body: Mapping[s
     with rt.db.write(caller.account_id):
         file = files.get_owned(rt, caller, name)
         row = _get_variant(rt, file, variant)
-        wanted = rules.parse_update(body)
+        merged = {} if merge is None else {"overrides": merge(json.loads(row.overrides))}
+        wanted = rules.parse_update({**body, **merged})
         _require_variant_fits(wanted, file)
         rules.require_label_writable(wanted, redacted=row.redacted_at is not None)
         label = row.label if wanted.label is None else wanted.label or None

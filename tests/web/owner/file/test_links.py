@@ -1,8 +1,11 @@
 """Personal links and invitations on the owner's pages of a file."""
 
+from typing import Any
+
 import pytest
 from werkzeug.test import TestResponse
 
+from docshare.server.services.links import variants
 from tests.support.browsers.forms import Form
 from tests.support.browsers.markup import parse_html
 from tests.support.owner.file import OwnerFile, form_error
@@ -87,6 +90,24 @@ def test_a_form_that_was_opened_earlier_does_not_lift_a_restriction_set_since(ow
         "Ann Lee",
         {"allowDownload": False, "pageRange": {"from": 0, "to": 0}},
     )
+
+
+def test_forms_of_a_link_that_are_sent_at_once_keep_the_changes_of_both(
+    owner_file: OwnerFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = owner_file.create_variant(label="Ann")
+    first, second = (owner_file.open_form(f"/links/{made['uuid']}") for _ in range(2))
+    update = variants.update
+
+    def update_after_the_other(*args: Any, **options: Any) -> Any:
+        monkeypatch.setattr(variants, "update", update)
+        second.send_and_follow({"range": "some", "from": "1", "to": "2"})
+        return update(*args, **options)
+
+    monkeypatch.setattr(variants, "update", update_after_the_other)
+    first.send_and_follow({"download": "no"})
+    (row,) = owner_file.list_variants()
+    assert row["overrides"] == {"allowDownload": False, "pageRange": {"from": 1, "to": 2}}
 
 
 def test_the_form_keeps_an_override_that_it_does_not_show(owner_file: OwnerFile) -> None:

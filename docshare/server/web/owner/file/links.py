@@ -1,7 +1,7 @@
 """The personal links of a file: one for each recipient."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flask import Blueprint
@@ -104,8 +104,8 @@ def change(owner: SignedInOwner, name: str, variant: str) -> AnyResponse:
     except Problem as problem:
         return _render_variant_page(owner, owned, row, problem)
     try:
-        body = _build_update(shown, sent, row)
-        variants.update(current_runtime(), owner.caller, owned.row.uuid, variant, body)
+        body, merge = _build_update(shown, sent)
+        variants.update(current_runtime(), owner.caller, owned.row.uuid, variant, body, merge=merge)
     except Problem as problem:
         if problem.code == "not_found":
             raise
@@ -159,20 +159,24 @@ def _set_revoked(owner: SignedInOwner, name: str, variant: str, *, revoked: bool
     return redirect_with_message(_links_path(owned), "The link is revoked." if revoked else "The link works again.")
 
 
-def _build_update(shown: Mapping[str, str], form: Mapping[str, str], row: VariantRow) -> dict[str, Any]:
-    """Return the body of an update with what ``form`` changes of the values ``shown`` when it was rendered.
+def _build_update(
+    shown: Mapping[str, str], form: Mapping[str, str]
+) -> tuple[dict[str, Any], Callable[[dict[str, Any]], dict[str, Any]] | None]:
+    """Return the arguments ``body`` and ``merge`` of an update: what ``form`` changes of the values ``shown`` when it
+    was rendered.
 
     The API replaces all overrides, so a form that was opened earlier would lift a restriction set since then.
     """
     changed = {name for name, value in shown.items() if form.get(name, "") != value}
-    body: dict[str, Any] = {"label": form.get("label", "").strip()} if "label" in changed else {}
-    wanted, overrides = _parse_overrides(form), dict(json.loads(row.overrides))
-    for key, controls in _OVERRIDE_CONTROLS.items():
-        if not changed.isdisjoint(controls):
-            overrides.pop(key, None)
-            overrides |= {key: wanted[key]} if key in wanted else {}
-            body["overrides"] = overrides
-    return body
+    body = {"label": form.get("label", "").strip()} if "label" in changed else {}
+    edited = [key for key, controls in _OVERRIDE_CONTROLS.items() if not changed.isdisjoint(controls)]
+    wanted = _parse_overrides(form)
+
+    def merge(stored: dict[str, Any]) -> dict[str, Any]:
+        kept = {key: value for key, value in stored.items() if key not in edited}
+        return kept | {key: wanted[key] for key in edited if key in wanted}
+
+    return body, merge if edited else None
 
 
 def _parse_overrides(form: Mapping[str, str]) -> dict[str, Any]:
