@@ -10,6 +10,7 @@ from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRun, preview_changes
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import read_line
 from docshare.cli.local import cache, credentials
 from docshare.cli.local.config import check_profile_name, remove_profile, save_profile, use_profile
 from docshare.cli.local.settings import resolve_profile as profile_in_effect
@@ -154,7 +155,7 @@ def add(
 
 def _read_token(ctx: Context, from_stdin: bool) -> str:
     token = (
-        ctx.stdin.readline().strip()
+        read_line(ctx, "--with-token").strip()
         if from_stdin
         else prompts.prompt_secret(ctx, "API key", instead="Use --with-token.")
     )

@@ -1,10 +1,11 @@
 """Resolve the ways to name a file: UUID, short id, share link, ``slug:NAME``, ``@last``, ``-`` for ids on stdin."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import STDIN, read_ids
 from docshare.cli.local import accounts, cache
 from docshare.client.errors import BadAddress
 from docshare.client.links import SCHEMES, extract_link_name, resolve_link
@@ -65,18 +66,11 @@ class FileResolver:
         """Return the ids of ``words`` in order and without duplicates; ``-`` reads ids from stdin."""
         found: dict[str, None] = {}
         for word in words:
-            for name in self._read_stdin_ids() if word == "-" else [word]:
+            for name in read_ids(self._ctx) if word == STDIN else [word]:
                 found[self.resolve(name)] = None
         if not found:
             raise Stop(ExitCode.USAGE, "no files given")
         return list(found)
-
-    def _read_stdin_ids(self) -> Iterable[str]:
-        """Yield the first word of each line, so that the output of ``docshare ls`` can be piped in unchanged."""
-        for line in self._ctx.stdin:
-            words = line.split()
-            if words:
-                yield words[0]
 
     def _resolve_link(self, link: str) -> str:
         try:

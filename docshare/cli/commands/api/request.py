@@ -29,6 +29,7 @@ _VERBATIM_PATHS = ("/oembed", "/healthz")
 _ASSIGNMENT = re.compile(r"([^=:@]+)(:?=)(.*)", re.DOTALL)
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*)")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+_MAX_BODY_BYTES = 2 * 1024**3  # the largest document of any plan
 _MSYS_PATH = re.compile(r"[A-Za-z]:[/\\]")  # Git Bash and MSYS rewrite a leading slash to this
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 _BODY_HEADERS = ("content-length", "transfer-encoding")  # with a wrong value, the server would wait for more data
@@ -127,7 +128,7 @@ def parse_request(context: Context, given: RequestArguments, *, stranger: bool) 
     if given.source is not None and given.form:
         raise Stop(ExitCode.USAGE, "--input and --form cannot be used together")
     if given.source is not None:
-        request.raw = read_bytes(context, given.source, "--input")
+        request.raw = read_bytes(context, given.source, "--input", limit=_MAX_BODY_BYTES)
     for word in given.form:
         _put_part(context, request, word)
     _put_fields(context, request, given)

@@ -15,6 +15,7 @@ from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import HIDDEN, DryRun, format_body, print_requests
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import read_line
 from docshare.cli.framework.options import split_words
 from docshare.cli.local import cache, credentials
 from docshare.cli.local.config import check_profile_name, save_profile
@@ -118,7 +119,7 @@ def login(
             ctx, *asked, ("WRITE", str(ctx.config.path), {"profile": name, **kept}), _describe_save(ctx, name)
         )
     if with_token:
-        credential = Credential(parse_origin(url), _require_key(ctx, ctx.stdin.readline()))
+        credential = Credential(parse_origin(url), _require_key(ctx, read_line(ctx, "--with-token")))
     else:
         log_in: _Login
         if device:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from docshare.cli.commands.settings.changes import SettingChanges
@@ -23,6 +22,7 @@ from docshare.contract.wire import format_instant
 _ASSIGNMENT = Pattern(r"([A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*)(:?=)(.*)", re.DOTALL)
 _NONE = "none"
 _ASSET_PREFIX = "asset:"
+_MAX_TOKEN_CHARS = 16 * 1024  # servers accept no longer header
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -185,9 +185,12 @@ def _prompt_password(context: Context) -> str:
 def use_manage_token(ctx: Context, path: str) -> None:
     """Use only the manage token in ``path`` from now on, and no other credential."""
     try:
-        token = Path(path).read_text(encoding="utf-8").strip()
+        with open(path, encoding="utf-8") as file:
+            token = file.read(_MAX_TOKEN_CHARS + 1).strip()
     except (OSError, UnicodeError) as error:
         raise Stop(ExitCode.USAGE, f"--manage-token-file: cannot read {path}: {error}", code="local_file") from error
     if not token:
         raise Stop(ExitCode.USAGE, f"--manage-token-file: {path} is empty")
+    if len(token) > _MAX_TOKEN_CHARS:
+        raise Stop(ExitCode.USAGE, f"--manage-token-file: {path} does not contain a token")
     ctx.connection = ctx.connection._replace(token=keep_secret(ctx, token), source=f"--manage-token-file {path}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import read_ids
 from docshare.cli.local import cache
 from docshare.client.links import SCHEMES, extract_link_name
 from docshare.contract.patterns import SHORT_ID, UUID
@@ -74,15 +75,12 @@ class VariantResolver:
         """Return the variants named by ``words``, in order and without duplicates; ``-`` reads ids from stdin."""
         found: dict[str, FileVariant] = {}
         for word in words:
-            for name in self._read_stdin_ids() if word == "-" else [word]:
+            for name in read_ids(self._ctx) if word == "-" else [word]:
                 one = self.resolve(name)
                 found[one.uuid] = one
         if not found:
             raise Stop(ExitCode.USAGE, "no variants given")
         return list(found.values())
-
-    def _read_stdin_ids(self) -> Iterator[str]:
-        return (line.split()[0] for line in self._ctx.stdin if line.strip())
 
     def _find_by_label(self, label: str) -> FileVariant:
         found = [each for each in self._iterate_all() if each.variant.get("label") == label]

@@ -9,6 +9,7 @@ from docshare.cli.commands.webhooks.names import WEBHOOK_HELP, WebhookResolver
 from docshare.cli.framework.app import App
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import read_ids
 from docshare.cli.terminal.output import Column, Spec
 from docshare.client.recipients import read_objects
 from docshare.contract.streams import LIMIT_MAX
@@ -160,7 +161,7 @@ def read_delivery_ids(context: Context, words: Sequence[str]) -> list[int]:
     """Return the unique delivery ids in order; ``-`` reads ids from stdin. Raise Stop (2) for anything else."""
     found: dict[int, None] = {}
     for word in words:
-        for text in (line.split()[0] for line in context.stdin if line.strip()) if word == "-" else (word,):
+        for text in read_ids(context) if word == "-" else (word,):
             if not (text.isascii() and text.isdigit()):
                 hint = "See: docshare webhooks deliveries WEBHOOK"
                 raise Stop(ExitCode.USAGE, f"{text!r} is not a delivery id", hint=hint)

@@ -4,11 +4,12 @@ Everything except a full UUID is looked up in the webhooks of the account, which
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.framework.exits import ExitCode, Stop
+from docshare.cli.framework.inputs import read_ids
 from docshare.cli.local import cache
 from docshare.contract.fields import is_uuid
 
@@ -53,7 +54,7 @@ class WebhookResolver:
         """Return the unique webhooks for ``words`` in order; ``-`` reads UUIDs from stdin."""
         found: dict[str, Row] = {}
         for word in words:
-            for name in self._read_stdin_words() if word == "-" else [word]:
+            for name in read_ids(self._ctx) if word == "-" else [word]:
                 row = self.resolve(name)
                 found[str(row["uuid"])] = row
         if not found:
@@ -75,6 +76,3 @@ class WebhookResolver:
             hint = f"Use its {WEBHOOK_HELP}"
             raise Stop(ExitCode.USAGE, f"{word!r} is not a UUID prefix or a URL", hint=hint)
         return str(row.get("uuid", "")).startswith(beginning)
-
-    def _read_stdin_words(self) -> Iterator[str]:
-        return (line.split()[0] for line in self._ctx.stdin if line.strip())
