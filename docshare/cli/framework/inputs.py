@@ -9,13 +9,15 @@ from docshare.cli.framework.context import Context, binary_stream
 from docshare.cli.framework.exits import ExitCode, Stop
 
 STDIN = STDOUT = "-"
+BYTE_ORDER_MARK = "\ufeff"
 MAX_INPUT_BYTES = 256 * 1024 * 1024  # an endless input, such as /dev/zero, would otherwise use all memory
 _BLOCK = 1024 * 1024  # bytes
 _MAX_LINE_CHARS = 16 * 1024  # servers accept no longer header or path
 
 
-def read_text(context: Context, source: str, what: str) -> str:
-    """Return the text of a file (``-``: stdin).
+def read_text(context: Context, source: str, what: str, *, keeps_mark: bool = False) -> str:
+    """Return the text of a file (``-``: stdin) without the byte order mark that some editors put before it, unless
+    ``keeps_mark``.
 
     Raise Stop (2), naming ``what`` needs it, if it cannot be read or is longer than ``MAX_INPUT_BYTES`` characters.
     """
@@ -30,7 +32,7 @@ def read_text(context: Context, source: str, what: str) -> str:
         raise Stop(ExitCode.USAGE, f"{what}: cannot read {source}: {why}", code="local_file") from error
     if len(text) > MAX_INPUT_BYTES:
         raise _oversize_error(source, what, MAX_INPUT_BYTES)
-    return text
+    return text if keeps_mark else text.removeprefix(BYTE_ORDER_MARK)
 
 
 def read_bytes(context: Context, source: str, what: str, *, limit: int = MAX_INPUT_BYTES) -> bytes:

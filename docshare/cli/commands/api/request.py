@@ -15,7 +15,7 @@ from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.dry_run import HIDDEN, format_body
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.inputs import STDIN, read_bytes
+from docshare.cli.framework.inputs import BYTE_ORDER_MARK, STDIN, read_bytes
 from docshare.client.address import parse_address, parse_origin
 from docshare.client.http.body import MultipartFile
 from docshare.client.http.whole_body import FormBody, JsonBody, WholeBody
@@ -287,11 +287,12 @@ def _put_nested(values: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _read_value(context: Context, what: str, source: str, *, secret: bool) -> str:
-    """Return the text of a file (``-``: stdin) without the line end that editors append."""
+    """Return the text of a file (``-``: stdin) without the byte order mark and the line end that editors add."""
     try:
-        text = read_bytes(context, source, what).decode().removesuffix("\n").removesuffix("\r")
+        text = read_bytes(context, source, what).decode()
     except UnicodeDecodeError as error:
         raise Stop(ExitCode.USAGE, f"{what}: {source} is not UTF-8 text", code="local_file") from error
+    text = text.removeprefix(BYTE_ORDER_MARK).removesuffix("\n").removesuffix("\r")
     return keep_secret(context, text) if secret and text else text
 
 

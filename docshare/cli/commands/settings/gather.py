@@ -185,7 +185,7 @@ def _prompt_password(context: Context) -> str:
 def use_manage_token(ctx: Context, path: str) -> None:
     """Use only the manage token in ``path`` from now on, and no other credential."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             token = file.read(_MAX_TOKEN_CHARS + 1).strip()
     except (OSError, UnicodeError) as error:
         raise Stop(ExitCode.USAGE, f"--manage-token-file: cannot read {path}: {error}", code="local_file") from error

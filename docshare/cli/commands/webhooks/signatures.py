@@ -147,7 +147,8 @@ def read_secret(ctx: Context, source: str | None, *, also: str | None = None) ->
         )
     if source == also == STDIN:
         raise Stop(ExitCode.USAGE, "only one value can come from stdin")
-    secret = read_text(ctx, source, "--secret-file").removesuffix("\n").removesuffix("\r")
+    # Exactly as receivers read it: verify recognizes a byte order mark as a mistake.
+    secret = read_text(ctx, source, "--secret-file", keeps_mark=True).removesuffix("\n").removesuffix("\r")
     if not secret.strip():
         raise Stop(ExitCode.USAGE, f"--secret-file: {source} is empty", code="local_file")
     return keep_secret(ctx, secret)

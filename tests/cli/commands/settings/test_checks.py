@@ -168,6 +168,13 @@ def test_a_file_that_is_not_utf_8_is_rejected(settings_api: FakeApi, shell: Shel
     assert "it is not UTF-8" in done.err
 
 
+def test_a_byte_order_mark_is_not_part_of_a_password(settings_api: FakeApi, shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "p").write_bytes(b"\xef\xbb\xbfopen sesame\r\n")
+    done = shell("settings", "set", ID, "--password-file", tmp_path / "p")
+    assert done.code == 0
+    assert list_written_settings(settings_api) == [{"password": "open sesame"}]
+
+
 @pytest.mark.parametrize("raw", [b"a\nb\n", b"a\tb", b"x" * 129])
 def test_an_invalid_password_is_neither_sent_nor_printed(
     settings_api: FakeApi, shell: Shell, tmp_path: Path, raw: bytes
