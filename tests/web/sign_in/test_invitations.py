@@ -161,6 +161,21 @@ def test_a_new_password_ends_a_reset_that_was_requested_before(world: World) -> 
     assert sign_in_by_password(world, world.pia.email) == 303
 
 
+@pytest.mark.parametrize("path", ["/account/password", "/account/password/remove", "/account/sessions/end", "reset"])
+def test_an_address_that_another_browser_requested_cannot_be_confirmed_after_it_was_signed_out(
+    world: World, path: str
+) -> None:
+    submit_and_follow(sign_in_browser(world, world.pia), "/account/email", email="thief@example.com")
+    confirmation = read_link_path(world, "thief@example.com")
+    if path == "reset":
+        forget(world, world.pia.email)
+        world.http.post(read_link_path(world, world.pia.email), data={"password": PASSWORD})
+    else:
+        submit_and_follow(sign_in_browser(world, world.pia), path, **({"password": PASSWORD} if "word" in path else {}))
+    assert world.http.post(confirmation).status_code == 410
+    assert accounts.get_by_email(world.rt, world.pia.email)
+
+
 def test_the_form_does_not_tell_who_has_an_account(world: World) -> None:
     accounts.disable(world.rt, world.pia.email)
     answers = {forget(world, email) for email in (world.fay.email, "nobody@example.com", world.pia.email)}

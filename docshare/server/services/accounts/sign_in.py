@@ -109,8 +109,12 @@ def count_other_sessions(rt: Runtime, caller: Caller) -> int:
 
 
 def end_other_sessions(rt: Runtime, caller: Caller) -> int:
-    """Sign the signed-in caller out of every other browser; return how many."""
+    """Sign the signed-in caller out of every other browser; return how many.
+
+    This also ends a confirmation of a new address that is pending: another browser may have requested it.
+    """
     with rt.db.write():
+        sign_in_rows.delete_links(rt.db, caller.account_id, CONFIRMATION)
         return sign_in_rows.delete_other_sessions(rt.db, caller.account_id, caller.credential)
 
 
