@@ -97,7 +97,8 @@ def renew_credential(
 
     Only one process and thread renews at a time. The one that waited reads the credential again, and ``is_needed``
     decides about that one: a refresh token works only once, and using it twice revokes the login. If ``exchange``
-    raises, the file keeps the old credential. Raise also as ``save_credential`` does.
+    raises, the file keeps the old credential. Raise also as ``save_credential`` does, before the exchange where
+    possible.
     """
     with _hold_lock(directory / ".renewing"):
         held = load_credential(directory, profile)
@@ -105,10 +106,24 @@ def renew_credential(
             return None
         if not is_needed(held):
             return held
+        # If the disk is full or the file read-only, fail while the saved refresh token still works.
+        _require_writable(directory)
         tokens = exchange(held)
         renewed = build_credential(held.origin, held.client_id, tokens, now())._replace(account=held.account)
         save_credential(directory, profile, renewed)
         return renewed
+
+
+def _require_writable(directory: Path) -> None:
+    """Replace the file by an equal one. Raise ``LocalFileError`` if that fails."""
+    from docshare.private_files import replace_file
+
+    path = directory / FILE_NAME
+    with _hold_lock(directory / ".lock"):
+        try:
+            replace_file(path, path.read_bytes(), private=True)
+        except OSError as error:
+            raise _write_error(path, error) from error
 
 
 @contextmanager

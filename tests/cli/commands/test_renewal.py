@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from typing import Any
 
 import pytest
@@ -64,3 +66,20 @@ def test_a_lost_response_of_the_token_endpoint_is_not_retried(api: FakeApi, logi
     assert login("whoami").code == 11
     assert len(api.list_requests("POST", "/oauth/token")) == 1
     assert read_tokens(login) == ("access-1", "refresh-1")
+
+
+def test_a_login_is_not_renewed_if_the_new_tokens_could_not_be_saved(
+    api: FakeApi, login: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    api.on("POST", "/oauth/token", ISSUED)
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(os, "replace", fail)
+        done = login("whoami")
+    assert done.code == 2
+    assert "credentials.json: No space left on device" in done.err
+    assert api.list_requests("POST", "/oauth/token") == []
+    assert login("whoami").code == 0
+    assert read_tokens(login) == ("access-2", "refresh-2")
