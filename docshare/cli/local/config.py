@@ -57,7 +57,7 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise Stop(ExitCode.USAGE, f"{path}: {error}", hint="Correct the file by hand.") from error
 
 

@@ -59,8 +59,13 @@ def load_credential(directory: Path, profile: str) -> Credential | None:
     saved = _read(directory / FILE_NAME).get(profile)
     if not isinstance(saved, dict) or not all(isinstance(saved.get(key), str) for key in ("origin", "token")):
         return None
-    more = {key: saved[key] for key, kind in _OPTIONAL.items() if isinstance(saved.get(key), kind)}
+    more = {key: saved[key] for key, kind in _OPTIONAL.items() if _is_value(saved.get(key), kind)}
     return Credential(saved["origin"], saved["token"], **more)
+
+
+def _is_value(value: Any, kind: type) -> bool:
+    """Return whether ``value`` has the type ``kind``, and could be sent: tokens and ids are ASCII."""
+    return isinstance(value, kind) and (not isinstance(value, str) or value.isascii())
 
 
 def save_credential(directory: Path, profile: str, credential: Credential | None) -> None:
@@ -155,7 +160,7 @@ def _read(path: Path) -> dict[str, Any]:
 
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MissingCredential(f"cannot read {path}: {error}", hint=_UNREADABLE_HINT) from error
     profiles = data.get("profiles") if isinstance(data, dict) else None
     return profiles if isinstance(profiles, dict) else {}

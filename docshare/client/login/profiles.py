@@ -155,5 +155,5 @@ def _read_toml(path: str) -> dict[str, Any]:
             return tomllib.load(file)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadAddress(f"cannot read {path}: {error}", hint="Correct the file by hand.") from error

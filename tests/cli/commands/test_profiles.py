@@ -277,12 +277,25 @@ def test_plain_http_to_another_machine_requires_allow_http(bare_shell: Shell) ->
     assert "--allow-http" in done.err
 
 
-def test_a_damaged_credential_file_is_reported(bare_shell: Shell) -> None:
+@pytest.mark.parametrize("name", ["credentials.json", "config.toml"])
+@pytest.mark.parametrize("damaged", ["{", "a = " + "[" * 100_000, "[" * 100_000])
+def test_a_damaged_file_is_reported(bare_shell: Shell, name: str, damaged: str) -> None:
     add_profile(bare_shell, "work", "https://docs.example")
-    (bare_shell.home / "config" / "credentials.json").write_text("{")
+    (bare_shell.home / "config" / name).write_text(damaged)
     done = bare_shell("files", "list")
     assert done.code == 2
-    assert "credentials.json" in done.err
+    assert name in done.err
+
+
+def test_a_damaged_refresh_token_is_not_sent(bare_shell: Shell, api: FakeApi) -> None:
+    add_profile(bare_shell, "work", api.url)
+    path = bare_shell.home / "config" / "credentials.json"
+    saved = json.loads(path.read_text())
+    saved["profiles"]["work"] |= {"refresh": "\ud800", "client_id": "app", "expires_at": 1}
+    path.write_text(json.dumps(saved))
+    done = bare_shell("files", "list")
+    assert done.code == 0
+    assert api.list_requests("GET", "/.well-known/oauth-authorization-server") == []
 
 
 def test_two_servers_have_separate_credentials(bare_shell: Shell) -> None:
