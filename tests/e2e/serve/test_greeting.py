@@ -28,7 +28,7 @@ def test_the_suggested_commands_are_printed_and_work(env: dict[str, str], tmp_pa
         "docshare wait @last",
         "docshare readership show @last",
         "docshare dashboard",
-        "readers and settings are kept",
+        "readers, and settings are kept",
     ):
         assert words in shown
     assert json.loads(found.stdout)["originalName"] == "report.pdf"
