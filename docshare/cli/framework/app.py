@@ -56,6 +56,18 @@ def format_default(param: Any) -> str:
     return "" if is_plain else str(default)
 
 
+def is_visible_option(param: Any) -> bool:
+    """Return whether the parameter of a command is an option that its help shows."""
+    return param.param_type_name == "option" and not param.hidden
+
+
+def spell_option(param: Any) -> tuple[tuple[str, ...], str]:
+    """Return the spellings of an option, long ones first, and its metavar, empty if it takes no value."""
+    names = sorted((*param.opts, *param.secondary_opts), key=lambda name: not name.startswith("--"))
+    takes_value = not (param.is_flag or param.count)
+    return tuple(names), (param.metavar or str(param.type.name).upper()) if takes_value else ""
+
+
 def describe_defaults(params: Iterable[Any]) -> None:
     """Add the defaults of ``params`` to their helps, as sentences."""
     for param in params:

@@ -13,7 +13,7 @@ from docshare.cli.commands.events.selection import ALL
 from docshare.cli.commands.readership.sections import SECTIONS
 from docshare.cli.commands.settings import declarations
 from docshare.cli.commands.settings.clear_apply_copy import CLEAR_WORDS
-from docshare.cli.framework.app import build_command, format_default, get_spec
+from docshare.cli.framework.app import build_command, format_default, get_spec, is_visible_option, spell_option
 from docshare.cli.framework.options import COLOR_MODES, FORMATS, PROGRESS_MODES
 from docshare.cli.main import REGISTRY, app
 from docshare.cli.terminal.output import Spec
@@ -112,11 +112,6 @@ def load_tree() -> Command:
     return _build_command(build_command(app), ())
 
 
-def global_options() -> tuple[Option, ...]:
-    """Return the options of the root without importing any command."""
-    return tuple(_build_option(param) for param in build_command(app).params if _is_option(param))
-
-
 def _build_command(command: Any, path: tuple[str, ...]) -> Command:
     names = command.list_commands(None) if hasattr(command, "list_commands") else []
     children = tuple(_build_command(command.get_command(None, name), (*path, name)) for name in names)
@@ -124,7 +119,7 @@ def _build_command(command: Any, path: tuple[str, ...]) -> Command:
     return Command(
         path=path,
         help=_strip_marks(command.help),
-        options=tuple(_build_option(param) for param in command.params if _is_option(param)),
+        options=tuple(_build_option(param) for param in command.params if is_visible_option(param)),
         arguments=tuple(_build_argument(param) for param in command.params if param.param_type_name == "argument"),
         children=children,
         spec=get_spec(command),
@@ -137,23 +132,11 @@ def _strip_marks(text: str | None) -> str:
     return (text or "").replace("\b\n", "").strip()
 
 
-def _is_option(param: Any) -> bool:
-    return param.param_type_name == "option" and not param.hidden
-
-
 def _build_option(param: Any) -> Option:
-    takes_value = not (param.is_flag or param.count)
-    metavar = (param.metavar or str(param.type.name).upper()) if takes_value else ""
-    names = sorted((*param.opts, *param.secondary_opts), key=lambda name: not name.startswith("--"))
+    names, metavar = spell_option(param)
     env = param.envvar if isinstance(param.envvar, str) else ""
-    return Option(
-        tuple(names),
-        metavar,
-        param.help or "",
-        format_default(param),
-        env,
-        _build_value_completion(metavar) if takes_value else None,
-    )
+    value = _build_value_completion(metavar) if metavar else None
+    return Option(names, metavar, param.help or "", format_default(param), env, value)
 
 
 def _build_argument(param: Any) -> Argument:

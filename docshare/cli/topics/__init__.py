@@ -3,7 +3,7 @@
 Read ``names`` first: the topics in their order. Each is a text file: a summary line, then paragraphs, ``# headings``,
 rows of ``  term  meaning``, and examples indented by four spaces. A line ``@name`` is replaced by a table generated
 from the code by ``tables``, so that the two cannot differ. It imports ``framework``, the contract, and for a table
-``reference``.
+``main``.
 """
 
 from collections.abc import Iterable

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
+from docshare.cli.framework.app import build_command, is_visible_option, spell_option
 from docshare.cli.framework.exits import MEANINGS
-from docshare.cli.reference.tree import global_options
+from docshare.cli.main import app
 from docshare.cli.terminal.text import render_terms
 from docshare.contract.amounts import format_size
 from docshare.contract.plans import DAY, PLAN_LIMITS, Plan
@@ -15,9 +16,8 @@ def _render_exit_codes() -> Iterator[str]:
 
 
 def _render_global_options() -> Iterator[str]:
-    return render_terms(
-        (f"{', '.join(option.names)} {option.metavar}".strip(), option.help) for option in global_options()
-    )
+    options = [(*spell_option(param), param.help) for param in build_command(app).params if is_visible_option(param)]
+    return render_terms((f"{', '.join(names)} {metavar}".strip(), text) for names, metavar, text in options)
 
 
 def _render_plans() -> Iterator[str]:

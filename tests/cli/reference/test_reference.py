@@ -11,7 +11,7 @@ import pytest
 from docshare.cli import topics
 from docshare.cli.framework.options import GlobalOptions
 from docshare.cli.reference import generate, man
-from docshare.cli.reference.tree import Command, global_options, load_tree
+from docshare.cli.reference.tree import Command, load_tree
 from tests.support.repository import ROOT
 
 MANUAL = ROOT / "man"
@@ -98,11 +98,11 @@ def test_a_topic_fits_the_terminal_and_has_a_manual_page(generated_files: dict[s
 
 
 def test_every_global_option_is_documented_and_stored() -> None:
-    shown = topics.load("global")
-    for option in global_options():
+    shown, options = topics.load("global"), load_tree().options
+    for option in options:
         assert option.names[0] in shown
         assert option.help.endswith(".")
-    flags = {name for option in global_options() for name in option.names}
+    flags = {name for option in options for name in option.names}
     for field in GlobalOptions._fields:
         assert {f"--{field.replace('_', '-')}"} & flags, field
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from docshare.cli.topics.names import TOPICS
 from tests.cli.tree.command_table import COMMANDS
 from tests.cli.tree.instance import ROOT, PopulatedInstance
 
@@ -112,6 +113,15 @@ def test_every_offline_command_loads_nothing_heavy(instance: PopulatedInstance, 
     found = run_and_list_modules(env, lines)
     assert {path: code for path, (code, _) in found.items() if code} == {}
     assert {path: extra for path, (_, modules) in found.items() if (extra := find_forbidden(modules, OFFLINE))} == {}
+
+
+def test_topics_load_no_other_command(env: dict[str, str]) -> None:
+    """Their tables are generated from the contract and from the root of the commands."""
+    found = run_and_list_modules(env, {topic: ["help", topic] for topic in TOPICS})
+    assert {topic: code for topic, (code, _) in found.items() if code} == {}
+    own = "docshare.cli.commands.help"
+    commands = {name for _, modules in found.values() for name in modules if name.startswith("docshare.cli.commands.")}
+    assert {name for name in commands if not name.startswith(own)} == set()
 
 
 def test_every_command_that_reads_from_a_server_loads_requests_and_nothing_else_heavy(
