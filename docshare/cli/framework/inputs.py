@@ -12,7 +12,7 @@ STDIN = STDOUT = "-"
 BYTE_ORDER_MARK = "\ufeff"
 MAX_INPUT_BYTES = 256 * 1024 * 1024  # an endless input, such as /dev/zero, would otherwise use all memory
 _BLOCK = 1024 * 1024  # bytes
-_MAX_LINE_CHARS = 16 * 1024  # servers accept no longer header or path
+MAX_LINE_CHARS = 16 * 1024  # servers accept no longer header or path
 
 
 def read_text(context: Context, source: str, what: str, *, keeps_mark: bool = False) -> str:
@@ -57,8 +57,8 @@ def read_bytes(context: Context, source: str, what: str, *, limit: int = MAX_INP
 def read_line(context: Context, what: str) -> str:
     """Return the next line of stdin with its end, or "" at its end; raise Stop (2), naming ``what`` needs it, if it is
     longer than 16,384 characters."""
-    line = context.stdin.readline(_MAX_LINE_CHARS + 1)
-    if len(line) > _MAX_LINE_CHARS:
+    line = context.stdin.readline(MAX_LINE_CHARS + 1)
+    if len(line) > MAX_LINE_CHARS:
         raise Stop(ExitCode.USAGE, f"{what}: a line of stdin is too long", code="local_file")
     return line
 

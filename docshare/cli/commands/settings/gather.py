@@ -12,7 +12,7 @@ from docshare.cli.commands.settings.values import parse_json, parse_time, read_s
 from docshare.cli.framework.connection import keep_secret
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
-from docshare.cli.framework.inputs import STDIN, read_text
+from docshare.cli.framework.inputs import MAX_LINE_CHARS, STDIN, read_text
 from docshare.cli.framework.prompts import read_hidden
 from docshare.contract.limits import GATE_FIELDS
 from docshare.contract.patterns import Pattern
@@ -22,7 +22,6 @@ from docshare.contract.wire import format_instant
 _ASSIGNMENT = Pattern(r"([A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9]+)*)(:?=)(.*)", re.DOTALL)
 _NONE = "none"
 _ASSET_PREFIX = "asset:"
-_MAX_TOKEN_CHARS = 16 * 1024  # servers accept no longer header
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -186,11 +185,11 @@ def use_manage_token(ctx: Context, path: str) -> None:
     """Use only the manage token in ``path`` from now on, and no other credential."""
     try:
         with open(path, encoding="utf-8-sig") as file:
-            token = file.read(_MAX_TOKEN_CHARS + 1).strip()
+            token = file.read(MAX_LINE_CHARS + 1).strip()
     except (OSError, UnicodeError) as error:
         raise Stop(ExitCode.USAGE, f"--manage-token-file: cannot read {path}: {error}", code="local_file") from error
     if not token:
         raise Stop(ExitCode.USAGE, f"--manage-token-file: {path} is empty")
-    if len(token) > _MAX_TOKEN_CHARS:
+    if len(token) > MAX_LINE_CHARS:
         raise Stop(ExitCode.USAGE, f"--manage-token-file: {path} does not contain a token")
     ctx.connection = ctx.connection._replace(token=keep_secret(ctx, token), source=f"--manage-token-file {path}")
