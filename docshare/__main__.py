@@ -6,18 +6,19 @@ import sys
 
 from docshare import version_line
 
-# Of glibc: overwrite each block of memory that is freed, and let no thread keep freed blocks for itself.
+# Of the C library: overwrite each block of memory that is freed, and let no thread keep freed blocks for itself.
 _TUNABLES = "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0"
 _MARK = "erases-freed-memory"
 
 
 def erase_freed_memory() -> None:
-    """Start this program again with a C library that erases what it frees, such as parts of documents: that can only
-    be set before a start."""
+    """Start this program again with a C library that erases what it frees, such as parts of documents, and let Python
+    take all of its memory from there: both can only be set before a start."""
     # The mark prevents a second time. The variable does not: the system removes it if Python itself has privileges.
     if sys.platform == "linux" and _MARK not in sys._xoptions:
         own = os.environ.get("GLIBC_TUNABLES")
         os.environ["GLIBC_TUNABLES"] = f"{own}:{_TUNABLES}" if own else _TUNABLES
+        os.environ.setdefault("PYTHONMALLOC", "malloc")
         os.execv(sys.executable, [sys.executable, "-X", _MARK, *sys.orig_argv[1:]])  # noqa: S606
 
 

@@ -19,8 +19,8 @@ from docshare.server.config import Config
 from docshare.server.denial_counter import DenialCounter
 from docshare.server.durations import Durations
 from docshare.server.fair_slots import FairSlots
-from docshare.server.free_memory import FreeMemory
 from docshare.server.http.proxy_probes import Probes, UntrustedProxies
+from docshare.server.idle_memory import IdleMemory
 from docshare.server.office.convert import OfficeConverter, find_program
 from docshare.server.office.memory import find_memory_directory
 from docshare.server.outbound.exchange import OutboundClient
@@ -96,7 +96,7 @@ class Runtime:
     confinement: ConfinementProbe = field(default_factory=ConfinementProbe)
     requests: Durations = field(default_factory=Durations)
     attempts: Durations = field(default_factory=Durations)
-    free_memory: FreeMemory = field(default_factory=FreeMemory)
+    idle_memory: IdleMemory = field(default_factory=IdleMemory)
 
     def close(self) -> None:
         """Stop the workers and close the database and the shared memory."""

@@ -52,7 +52,7 @@ JOBS: tuple[Job, ...] = (
     Job("share metrics with other processes", 5, worker_metrics.share, is_local=True),
     Job("reserve disk space", 60, lambda rt: reserve.ensure_reserve(rt.config.data_dir), is_local=True),
     Job("delete orphaned blobs", 86_400, removals.delete_orphans),
-    Job("erase free memory", 15, sweeps.erase_memory, is_local=True),
+    Job("free memory", 15, sweeps.free_memory, is_local=True),
     Job("encrypt stored documents", 5, encryption.encrypt_stored),
     Job("delete expired sign-ins", 3600, sweeps.delete_expired_sign_ins),
     Job("delete orphaned tokens", 3600, tokens.delete_orphaned),

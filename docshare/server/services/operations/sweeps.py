@@ -85,15 +85,15 @@ def run_all(rt: Runtime) -> dict[str, int]:
     }
 
 
-def erase_memory(rt: Runtime) -> int:
-    """Erase the data of earlier requests from the free memory of this process, once after each busy period.
+def free_memory(rt: Runtime) -> int:
+    """Free the memory that has data of earlier requests, once after each busy period; what is freed is erased.
 
     Return 0, so that the job logs nothing.
     """
     rows = rt.requests.snapshot().items()
     count = sum(sum(row[:-1]) for (_, route, _), row in rows if route not in _PROBED_ROUTES)
-    if rt.free_memory.is_due(int(count)):
+    if rt.idle_memory.is_due(int(count)):
         rt.db.release_memory()
         rt.engine.pool.end_idle()
-        rt.free_memory.erase()
+        rt.idle_memory.free()
     return 0

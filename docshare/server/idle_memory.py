@@ -1,0 +1,24 @@
+"""Free the data of earlier requests once this process is idle, so that its core dump or its swap has nothing of them.
+
+What is freed is erased at once: ``docshare serve`` starts with a C library that does this.
+"""
+
+import gc
+
+
+class IdleMemory:
+    """Frees memory of this process once after requests."""
+
+    def __init__(self) -> None:
+        self._last = self._freed = 0
+
+    def is_due(self, requests: int) -> bool:
+        """Return whether ``requests``, their number so far, has changed since memory was freed, but not since the last
+        call."""
+        was, self._last = self._last, requests
+        return requests == was != self._freed
+
+    def free(self) -> None:
+        """Free the objects that refer to each other, such as requests and their contexts."""
+        self._freed = self._last
+        gc.collect()
