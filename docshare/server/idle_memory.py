@@ -1,6 +1,6 @@
 """Free the data of earlier requests once this process is idle, so that its core dump or its swap has nothing of them.
 
-What is freed is erased at once: ``docshare serve`` starts with a C library that does this.
+Freed memory is erased at once by the C library, with which ``docshare serve`` starts itself again.
 """
 
 import gc

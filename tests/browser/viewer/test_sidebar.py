@@ -61,7 +61,9 @@ def test_pictures_are_loaded_in_the_size_shown_and_only_those_in_view(desktop_vi
     assert set(pictures) <= {f"{number}-160.jpg" for number in range(1, 17)}
     first = sidebar.get_by_role("button", name="Page 1", exact=True)
     expect(first).to_have_attribute("aria-current", "page")
-    shown, natural = first.locator("img").evaluate("one => [one.getBoundingClientRect().width, one.naturalWidth]")
+    shown, natural = first.locator("img.is-shown").evaluate(
+        "one => [one.getBoundingClientRect().width, one.naturalWidth]"
+    )
     assert shown <= natural <= 2 * shown
     sidebar.get_by_role("button", name="Page 5", exact=True).click()
     wait_for_page(page, 5)
