@@ -17,7 +17,7 @@ from docshare.server.store.postgresql import PostgresqlStore
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.postgresql import PostgresqlServer, run_postgresql_server
 from tests.support.polling import wait_until
-from tests.support.servers.server_process import ServerProcess, run_server
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 READERS = 40
 
@@ -149,3 +149,25 @@ def test_the_server_reconnects_soon_after_an_outage(server: ServerProcess, datab
     wait_until(lambda: get_user(server).status_code == 200)
     assert time.monotonic() - began < 5
     assert {get_user(server).status_code for _ in range(20)} == {200}
+
+
+def test_a_connection_that_breaks_during_a_check_or_a_backup_is_one_error(
+    server: ServerProcess, database: PostgresqlServer, tmp_path: Path
+) -> None:
+    """A script can try again later, as after any outage."""
+    env = make_env(tmp_path / "admin", DOCSHARE_DATABASE_URL=database.url, DOCSHARE_DATA_DIR=str(server.data_dir))
+    for words in (("check",), ("backup", str(tmp_path / "backup.tar"))):
+        with ThreadPoolExecutor() as pool, psycopg.connect(database.url) as holder:
+            holder.execute("LOCK TABLE webhooks IN ACCESS EXCLUSIVE MODE")
+            running = pool.submit(run_docshare, "admin", *words, env=env)
+            wait_until(lambda: _terminate_waiting(database))
+        done = running.result()
+        assert (done.returncode, "the database cannot be reached" in done.stderr) == (11, True), done
+        assert not (tmp_path / "backup.tar").exists()
+
+
+def _terminate_waiting(database: PostgresqlServer) -> bool:
+    """Terminate the connections that copy the rows of the locked table; return whether there was one."""
+    copying = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%webhooks%'"
+    with psycopg.connect(database.url, autocommit=True) as connection:
+        return bool(connection.execute(f"SELECT pg_terminate_backend(pid) {copying}").fetchall())
