@@ -3,6 +3,8 @@
 import os
 import threading
 from collections.abc import Iterator
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -265,3 +267,46 @@ def test_credentials_are_read_from_the_aws_configuration_files(
     assert not isinstance(address, Path)
     store = BucketStore(address, tmp_path, make_key, environ)
     assert store.claim("one") == "one"
+
+
+class _EndedObject(BaseHTTPRequestHandler):
+    """Responds to a request for any range of an object of eight bytes with no byte, and after 20 with all of them."""
+
+    protocol_version = "HTTP/1.1"
+    requests = 0
+
+    def do_HEAD(self) -> None:
+        self._answer(200, b"document")
+
+    def do_GET(self) -> None:
+        _EndedObject.requests += 1
+        self._answer(206, b"document" if _EndedObject.requests > 20 else b"")
+
+    def _answer(self, status: int, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("ETag", '"1"')
+        self.send_header("Last-Modified", formatdate(usegmt=True))
+        self.send_header("Content-Length", str(len(content)))
+        if status == 206:
+            self.send_header("Content-Range", "bytes 0-7/8")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def log_message(self, *args: object) -> None:
+        return
+
+
+def test_an_object_that_ends_too_early_is_an_error(engine: ObjectStore, tmp_path: Path) -> None:
+    """A thread that requests the rest without end would be lost, and with each reader of the document another one."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _EndedObject) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            store = open_store(engine, f"s3://docs?endpoint=http://127.0.0.1:{server.server_port}", tmp_path)
+            with pytest.raises(StorageUnreachableError, match="ends after 0 of 8 bytes"):
+                store.fetch(make_key())
+            assert os.listdir(tmp_path / "copies") == []
+        finally:
+            server.shutdown()
+            thread.join()

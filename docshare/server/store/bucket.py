@@ -155,8 +155,10 @@ class BucketStore(BlobStore):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), key)
         while done < size:
             with _translate_errors():
-                block = self._client.get_range(key, start=done, length=min(_PART_BYTES, size - done))
-            yield bytes(block)
+                block = bytes(self._client.get_range(key, start=done, length=min(_PART_BYTES, size - done)))
+            if not block:  # the request would be repeated without end
+                raise StorageUnreachableError(f"the object ends after {done} of {size} bytes")
+            yield block
             done += len(block)
 
     def put(self, key: str, blocks: Iterable[bytes]) -> None:
