@@ -71,6 +71,10 @@ class BucketBlob:
         """Open the local copy. Raises FileNotFoundError, OSError and StorageUnreachableError."""
         return open(self, mode)
 
+    def discard_copy(self) -> None:
+        """Delete the local copy, so that the next reader fetches the blob again."""
+        self._store.discard_copy(self._key)
+
 
 class BucketStore(BlobStore):
     """Blobs as objects ``<prefix>/<key>`` of a bucket. ``folder``: the data directory, with the partial files, the
@@ -125,6 +129,10 @@ class BucketStore(BlobStore):
         StorageUnreachableError.
         """
         return self._cache.get(key, lambda file: self._download(key, file))
+
+    def discard_copy(self, key: str) -> None:
+        """Delete the local copy of ``key`` only."""
+        self._cache.delete(key)
 
     def _download(self, key: str, file: IO[bytes]) -> None:
         for block in self.read_blocks(key):
