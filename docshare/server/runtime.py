@@ -161,7 +161,13 @@ def open_blobs(config: Config) -> BlobStore:
     from docshare.server.store.bucket import BucketStore  # its packages are an optional dependency
 
     return BucketStore(
-        config.storage, config.data_dir, _generate_blob_key, os.environ, encrypt=encrypt, ca_bundle=config.ca_bundle
+        config.storage,
+        config.data_dir,
+        _generate_blob_key,
+        os.environ,
+        encrypt=encrypt,
+        ca_bundle=config.ca_bundle,
+        max_fetches=max(1, config.threads // 2),
     )
 
 

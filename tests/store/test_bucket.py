@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -13,11 +14,14 @@ import pytest
 
 from docshare.server import faults
 from docshare.server.rules.storage_url import parse_storage_url
+from docshare.server.store import blob_cache
 from docshare.server.store import bucket as bucket_module
+from docshare.server.store.blob_cache import MAX_FILLS
 from docshare.server.store.blobs import OWNER_NAME, StorageUnreachableError, SweepResult
 from docshare.server.store.bucket import BucketStore
 from tests.support.engines.object_store import ObjectStore, run_object_store, start_object_store
 from tests.support.engines.redis import run_silent_server
+from tests.support.polling import wait_until
 
 _numbers = count()
 
@@ -36,10 +40,12 @@ def bucket(engine: ObjectStore) -> str:
     return engine.create_bucket()
 
 
-def open_store(engine: ObjectStore, url: str, folder: Path, **environ: str) -> BucketStore:
+def open_store(
+    engine: ObjectStore, url: str, folder: Path, max_fetches: int = MAX_FILLS, **environ: str
+) -> BucketStore:
     address = parse_storage_url(url)
     assert not isinstance(address, Path)
-    return BucketStore(address, folder, make_key, engine.environ | environ)
+    return BucketStore(address, folder, make_key, engine.environ | environ, max_fetches=max_fetches)
 
 
 @pytest.fixture
@@ -310,3 +316,18 @@ def test_an_object_that_ends_too_early_is_an_error(engine: ObjectStore, tmp_path
         finally:
             server.shutdown()
             thread.join()
+
+
+def test_a_slow_bucket_is_unreachable_for_more_readers_than_may_wait(
+    tmp_path: Path, engine: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blob_cache, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(bucket_module, "_READ_TIMEOUT_S", 2)
+    with run_silent_server() as address:
+        store = open_store(engine, f"s3://docs?endpoint={address.replace('redis', 'http')}", tmp_path, max_fetches=1)
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(store.fetch, make_key())
+            wait_until(lambda: list(tmp_path.glob("copies/*.part")))
+            with pytest.raises(StorageUnreachableError, match="other requests wait"):
+                store.fetch(make_key())
+            assert isinstance(waiting.exception(60), StorageUnreachableError)
