@@ -19,6 +19,7 @@ from docshare.server.backup.manifest import (
     build_start,
     parse_manifest,
 )
+from docshare.server.store.trees import sync_directory
 
 _BLOCK_BYTES = 512  # bytes; the block size of tar
 _MODE = 0o600
@@ -173,7 +174,7 @@ class DirectorySink:
         durable.write_file([data], partial, lambda count: None)
         durable.sync_tree(self._root)
         partial.replace(self._root / MANIFEST)
-        durable.sync_directory(self._root)
+        sync_directory(self._root)
         self._prune({member.path for member in manifest.iterate_members()})
         return hashlib.sha256(data).hexdigest()
 
