@@ -136,7 +136,9 @@ class DirectorySink:
         self._instance = ""
         with suppress(FileNotFoundError):
             before = parse_manifest((root / MANIFEST).read_bytes())
-            self._previous_digests, self._instance = before.digests_by_key(), before.instance
+            digests, self._instance = before.digests_by_key(), before.instance
+            # Bytes that were damaged are read again: they may have been repaired since.
+            self._previous_digests = {key: digest for key, digest in digests.items() if key not in before.damaged}
 
     def begin(self, size: int, instance: str) -> None:  # noqa: ARG002 - see Sink
         """See ``Sink``."""

@@ -137,6 +137,10 @@ def _copy_blob(source: BlobStore, target: BlobStore, row: BlobRow, vault: Vault,
         return _is_copied(source, target, row, vault)
     except FileNotFoundError:
         return False
+    except OSError as error:
+        if not contents.is_unreadable(error):
+            raise
+        return False
 
 
 def _is_copied(source: BlobStore, target: BlobStore, row: BlobRow, vault: Vault) -> bool:
