@@ -11,7 +11,7 @@ from pathlib import Path
 _DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_DEPTH = 32  # of directories that cannot be moved, one in another
 _OTHER_MOUNT = (errno.EBUSY, errno.EXDEV)  # a mount in the directory, which must not be removed
-# What a file system without hard links responds: exFAT, network shares, folders that a virtual machine shares.
+# Errors of file systems without hard links: exFAT, network shares, folders that a virtual machine shares.
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
