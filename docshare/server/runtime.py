@@ -32,6 +32,7 @@ from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.pages import PageStore
 from docshare.server.pdf.probe import ConfinementProbe
 from docshare.server.rate_limits import RateLimiter
+from docshare.server.store import postgresql_facts
 from docshare.server.store.blobs import BlobStore, FolderStore
 from docshare.server.store.database import Store
 from docshare.server.store.identity import directory_id
@@ -65,8 +66,9 @@ class Runtime:
     random bytes; ``password_turns`` let networks take turns in checking passwords; ``text_slots`` limits the requests
     that read the text of many pages, which takes long for this process, and so for everybody; ``requests`` counts by
     method, route and status, ``attempts`` those of deliveries by outcome; ``locate(address)`` the two-letter country of
-    an IP address or None; ``shared`` the memory that instances share, None for a single instance; ``heartbeats`` when
-    each background thread last checked for work, in ms by its name.
+    an IP address or None; ``measure_lead()`` by how many ms ``clock`` is ahead of that of a shared database, negative
+    if it is behind; ``shared`` the memory that instances share, None for a single instance; ``heartbeats`` when each
+    background thread last checked for work, in ms by its name.
     """
 
     config: Config
@@ -85,6 +87,7 @@ class Runtime:
     vault: Vault
     locate: Callable[[str], str | None]
     limits: RateLimiter
+    measure_lead: Callable[[], int] = lambda: 0
     shared: "SharedMemory | None" = None
     denials: DenialCounter = field(default_factory=DenialCounter)
     password_turns: PasswordTurns = field(default_factory=lambda: PasswordTurns(random_bytes(_SECRET_BYTES)))
@@ -161,7 +164,13 @@ def open_blobs(config: Config) -> BlobStore:
     from docshare.server.store.bucket import BucketStore  # its packages are an optional dependency
 
     return BucketStore(
-        config.storage, config.data_dir, _generate_blob_key, os.environ, encrypt=encrypt, ca_bundle=config.ca_bundle
+        config.storage,
+        config.data_dir,
+        _generate_blob_key,
+        os.environ,
+        encrypt=encrypt,
+        ca_bundle=config.ca_bundle,
+        max_fetches=max(1, config.threads // 2),
     )
 
 
@@ -217,13 +226,14 @@ def build_runtime(config: Config) -> Runtime:
     outbound = OutboundClient(config.ca_bundle, transfers=max(1, config.threads // 2))
     vault = open_vault(config)
     shared = open_shared_memory(config, vault)
+    db = open_store(config)
     return Runtime(
         config=config,
         clock=current_time_ms,
         random_token=random_token,
         random_uuid=random_uuid,
         random_bytes=random_bytes,
-        db=open_store(config),
+        db=db,
         blobs=open_blobs(config),
         engine=engine,
         pages=PageStore(engine, config.cache_dir, random_bytes),
@@ -234,6 +244,7 @@ def build_runtime(config: Config) -> Runtime:
         vault=vault,
         locate=make_locator(config.geoip),
         limits=build_limiter(current_time_ms, shared),
+        measure_lead=partial(postgresql_facts.measure_lead, db, current_time_ms) if db.is_shared else lambda: 0,
         shared=shared,
         probes=Probes(shared),
         confinement=ConfinementProbe(required=required),

@@ -2,12 +2,14 @@
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
 import pytest
 
-from docshare.server.store.blob_cache import BlobCache
+from docshare.server.store import blob_cache
+from docshare.server.store.blob_cache import BlobCache, TooManyFillsError
 from tests.support.polling import wait_until
 
 HOUR_S = 3600
@@ -133,3 +135,43 @@ def test_a_copy_is_on_the_disk_before_it_gets_its_name(root: Path, monkeypatch: 
     monkeypatch.setattr(os, "fsync", note_sync)
     add(BlobCache(root), "a", 10)
     assert synced == [(10, [])]
+
+
+def test_a_slow_store_leaves_threads_for_other_work(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blob_cache, "PATIENCE_S", 0.05)
+    cache, release = BlobCache(root, max_fills=2), threading.Event()
+    add(cache, "known", 10)
+    started = threading.Semaphore(0)
+
+    def fetch(file: IO[bytes]) -> None:
+        started.release()
+        assert release.wait(30)
+        file.write(b"whole")
+
+    with ThreadPoolExecutor() as pool:
+        slow = [pool.submit(cache.get, key, fetch) for key in ("a", "b")]
+        assert started.acquire(timeout=30)
+        assert started.acquire(timeout=30)
+        for key in ("a", "c"):
+            with pytest.raises(TooManyFillsError):
+                cache.get(key, fail_on_fetch)
+        assert cache.get("known", fail_on_fetch).read_bytes() == b"x" * 10
+        release.set()
+        assert [each.result(30).read_bytes() for each in slow] == [b"whole"] * 2
+    assert cache.get("c", fetch).read_bytes() == b"whole"
+
+
+def test_a_thread_waits_for_a_store_that_is_only_busy(root: Path) -> None:
+    cache, release, started = BlobCache(root, max_fills=1), threading.Event(), threading.Event()
+
+    def fetch(file: IO[bytes]) -> None:
+        started.set()
+        assert release.wait(30)
+        file.write(b"whole")
+
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(cache.get, "a", fetch)
+        assert started.wait(30)
+        second = pool.submit(cache.get, "b", lambda file: _write(file, b"too"))
+        release.set()
+        assert [first.result(30).read_bytes(), second.result(30).read_bytes()] == [b"whole", b"too"]

@@ -3,6 +3,9 @@
 import os
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,11 +14,14 @@ import pytest
 
 from docshare.server import faults
 from docshare.server.rules.storage_url import parse_storage_url
+from docshare.server.store import blob_cache
 from docshare.server.store import bucket as bucket_module
+from docshare.server.store.blob_cache import MAX_FILLS
 from docshare.server.store.blobs import OWNER_NAME, StorageUnreachableError, SweepResult
 from docshare.server.store.bucket import BucketStore
 from tests.support.engines.object_store import ObjectStore, run_object_store, start_object_store
 from tests.support.engines.redis import run_silent_server
+from tests.support.polling import wait_until
 
 _numbers = count()
 
@@ -34,10 +40,12 @@ def bucket(engine: ObjectStore) -> str:
     return engine.create_bucket()
 
 
-def open_store(engine: ObjectStore, url: str, folder: Path, **environ: str) -> BucketStore:
+def open_store(
+    engine: ObjectStore, url: str, folder: Path, max_fetches: int = MAX_FILLS, **environ: str
+) -> BucketStore:
     address = parse_storage_url(url)
     assert not isinstance(address, Path)
-    return BucketStore(address, folder, make_key, engine.environ | environ)
+    return BucketStore(address, folder, make_key, engine.environ | environ, max_fetches=max_fetches)
 
 
 @pytest.fixture
@@ -265,3 +273,61 @@ def test_credentials_are_read_from_the_aws_configuration_files(
     assert not isinstance(address, Path)
     store = BucketStore(address, tmp_path, make_key, environ)
     assert store.claim("one") == "one"
+
+
+class _EndedObject(BaseHTTPRequestHandler):
+    """Responds to a request for any range of an object of eight bytes with no byte, and after 20 with all of them."""
+
+    protocol_version = "HTTP/1.1"
+    requests = 0
+
+    def do_HEAD(self) -> None:
+        self._answer(200, b"document")
+
+    def do_GET(self) -> None:
+        _EndedObject.requests += 1
+        self._answer(206, b"document" if _EndedObject.requests > 20 else b"")
+
+    def _answer(self, status: int, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("ETag", '"1"')
+        self.send_header("Last-Modified", formatdate(usegmt=True))
+        self.send_header("Content-Length", str(len(content)))
+        if status == 206:
+            self.send_header("Content-Range", "bytes 0-7/8")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def log_message(self, *args: object) -> None:
+        return
+
+
+def test_an_object_that_ends_too_early_is_an_error(engine: ObjectStore, tmp_path: Path) -> None:
+    """A thread that requests the rest without end would be lost, and with each reader of the document another one."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _EndedObject) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            store = open_store(engine, f"s3://docs?endpoint=http://127.0.0.1:{server.server_port}", tmp_path)
+            with pytest.raises(StorageUnreachableError, match="ends after 0 of 8 bytes"):
+                store.fetch(make_key())
+            assert os.listdir(tmp_path / "copies") == []
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_slow_bucket_is_unreachable_for_more_readers_than_may_wait(
+    tmp_path: Path, engine: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blob_cache, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(bucket_module, "_READ_TIMEOUT_S", 2)
+    with run_silent_server() as address:
+        store = open_store(engine, f"s3://docs?endpoint={address.replace('redis', 'http')}", tmp_path, max_fetches=1)
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(store.fetch, make_key())
+            wait_until(lambda: list(tmp_path.glob("copies/*.part")))
+            with pytest.raises(StorageUnreachableError, match="other requests wait"):
+                store.fetch(make_key())
+            assert isinstance(waiting.exception(60), StorageUnreachableError)

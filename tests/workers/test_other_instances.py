@@ -21,7 +21,7 @@ from docshare.server.services.webhooks import dispatch
 from docshare.server.store.postgresql import PostgresqlStore
 from docshare.server.workers import dispatcher
 from docshare.server.workers.dispatcher import Dispatcher
-from docshare.server.workers.jobs import Job, run_job
+from docshare.server.workers.jobs import JOBS, Job, run_job
 from tests.support.outside.due_deliveries import deliver_due
 from tests.support.outside.import_source import http_response
 from tests.support.outside.queued_deliveries import list_activity
@@ -84,6 +84,36 @@ def test_a_beacon_of_a_running_session_does_not_wait_for_its_account(world: Worl
             with pytest.raises(TimeoutError):
                 start.result(0.5)
         assert start.result(10) == 204
+
+
+def shift_clock(rt: Runtime, ms: int) -> Runtime:
+    """Return an instance whose clock is ahead of that of the database and of the other instances."""
+    return replace(rt, clock=lambda: rt.clock() + ms, measure_lead=lambda: ms)
+
+
+def test_an_instance_whose_clock_is_ahead_does_not_end_the_visits_of_others(world: World, other: Runtime) -> None:
+    made = world.pia.upload()
+    reader = FakeReader(world, made["shortId"])
+    for _ in range(4):
+        assert reader.read_page(10) == 204
+        for job in JOBS:
+            run_job(shift_clock(other, 3_600_000), job)
+    world.clock.advance(minutes=6)
+    for job in JOBS:
+        run_job(world.rt, job)
+    assert world.rt.db.fetch_all("SELECT time_ms FROM view_rows") == [(40_000,)]
+
+
+def test_a_running_attempt_of_an_instance_whose_clock_is_behind_is_not_repeated(
+    world: World, other: Runtime, receiver: FakeReceiver
+) -> None:
+    add_webhook(world.pia, receiver.url)
+    record_replacements(world, str(world.pia.upload()["uuid"]))
+    ahead = shift_clock(world.rt, 90_000)
+    assert len(dispatch.claim_due(other, 8)) == 1
+    assert [dispatch.release_claims(each) for each in (ahead, world.rt, shift_clock(other, -90_000))] == [0] * 3
+    world.clock.advance(seconds=30)
+    assert dispatch.release_claims(ahead) == 1
 
 
 def test_claims_of_a_crashed_instance_are_released_after_30_seconds(

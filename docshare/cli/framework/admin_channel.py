@@ -77,26 +77,23 @@ def load_admin_config(directory: Path) -> "Config":
 
 @contextmanager
 def translate_data_errors(data_dir: Path) -> Iterator[None]:
-    """Translate errors of opening a data directory into Stop.
+    """Translate errors of opening or reading a data directory into Stop.
 
     The exit code is 13 for a damaged database; 11 for a full or failing disk, and for a database or storage that cannot
     be reached; 2 for an unusable directory, invalid settings, and a database of a later version.
     """
     import shlex
-    import sqlite3
-
-    import peewee
 
     from docshare.server import faults
     from docshare.server.config import ConfigError
-    from docshare.server.store.blobs import StorageUnreachableError
     from docshare.server.store.migrations import DatabaseTooNew
 
     try:
         yield
     except (ConfigError, DatabaseTooNew) as error:
         raise Stop(ExitCode.USAGE, str(error)) from None
-    except (sqlite3.DatabaseError, peewee.DatabaseError, OSError, StorageUnreachableError) as error:
+    # Of any class, because streams and locks raise errors of the driver of PostgreSQL, an optional dependency.
+    except Exception as error:
         fault = faults.find_fault(error)
         if fault is faults.DATABASE_DAMAGED:
             hint = f"See what is intact: docshare admin check --data {shlex.quote(str(data_dir))}; docshare help backup"

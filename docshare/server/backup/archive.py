@@ -19,6 +19,7 @@ from docshare.server.backup.manifest import (
     build_start,
     parse_manifest,
 )
+from docshare.server.store.trees import sync_directory
 
 _BLOCK_BYTES = 512  # bytes; the block size of tar
 _MODE = 0o600
@@ -135,7 +136,9 @@ class DirectorySink:
         self._instance = ""
         with suppress(FileNotFoundError):
             before = parse_manifest((root / MANIFEST).read_bytes())
-            self._previous_digests, self._instance = before.digests_by_key(), before.instance
+            digests, self._instance = before.digests_by_key(), before.instance
+            # Bytes that were damaged are read again: they may have been repaired since.
+            self._previous_digests = {key: digest for key, digest in digests.items() if key not in before.damaged}
 
     def begin(self, size: int, instance: str) -> None:  # noqa: ARG002 - see Sink
         """See ``Sink``."""
@@ -173,7 +176,7 @@ class DirectorySink:
         durable.write_file([data], partial, lambda count: None)
         durable.sync_tree(self._root)
         partial.replace(self._root / MANIFEST)
-        durable.sync_directory(self._root)
+        sync_directory(self._root)
         self._prune({member.path for member in manifest.iterate_members()})
         return hashlib.sha256(data).hexdigest()
 

@@ -150,6 +150,10 @@ class InstanceCheck:
                 return DamagedRow(row, "its content is not what was uploaded")
         except FileNotFoundError:
             return DamagedRow(row, "its content is missing from the store")
+        except OSError as error:
+            if not contents.is_unreadable(error):
+                raise
+            return DamagedRow(row, f"its content cannot be read: {error.strerror}")
         except (MasterKeyError, ValueError):
             return DamagedRow(row, f"{self._vault.keys.name} cannot decrypt its content")
         return None

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO
 
+from docshare.server.store.trees import sync_directory
+
 BLOCK_BYTES = 1 << 20
 
 
@@ -60,17 +62,6 @@ def sync_tree(root: Path) -> None:
             with open(os.path.join(folder, name), "rb") as file:
                 os.fsync(file.fileno())
         sync_directory(Path(folder))
-
-
-def sync_directory(directory: Path) -> None:
-    """Return once the names in ``directory`` are on the disk."""
-    if sys.platform == "win32":
-        return  # a directory cannot be opened there
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def chown_to_owner(data_dir: Path, *paths: Path) -> None:

@@ -17,11 +17,12 @@ from docshare import __version__
 from docshare.server.backup import contents, durable, reading
 from docshare.server.backup.archive import Progress, Sink
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY, BlobContent, Manifest, Member
-from docshare.server.store.blobs import BACKUP_LOCK, REMOVAL_JOB, BlobStore, open_folder
+from docshare.server.store.blobs import BACKUP_LOCK, REMOVAL_JOB, BlobPath, BlobStore, open_folder
 from docshare.server.store.database import Store
 from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 from docshare.server.store.master_keys import MasterKeyError
+from docshare.server.store.stored_bytes import RemoteBlob
 from docshare.server.store.tables import contents as content_rows
 from docshare.server.store.tables.contents import BlobRow
 from docshare.server.store.vault import Vault
@@ -79,14 +80,15 @@ class _BlobCollector:
         return {digest: BlobContent(size, tuple(keys)) for digest, (size, keys) in self.found.items()}
 
     def _copy_blob(self, row: BlobRow) -> str | None:
-        """Copy the bytes of ``row`` if necessary; return their SHA-256, or None if they are missing."""
+        """Copy the bytes of ``row`` if necessary; return their SHA-256, or None if they are missing or unreadable."""
         try:
-            source = Path(os.fspath(self.store.path(row.blob)))
-            digest, size = durable.hash_file(source)
-        except FileNotFoundError:
-            self.damaged[row.blob] = "missing"
+            source, digest, size, is_intact = self._read_blob(row)
+        except OSError as error:
+            if not isinstance(error, FileNotFoundError) and not contents.is_unreadable(error):
+                raise
+            self.damaged[row.blob] = "missing"  # of both, because earlier programs know no other word
             return None
-        if size != row.size or digest != (row.sha256 or digest) or not self._can_decrypt(row):
+        if not is_intact:
             self.damaged[row.blob] = "changed"  # kept, because it may be the only remaining copy of the document
             self.found.setdefault(digest, (size, []))
         if self.sink.has(digest, size):
@@ -95,10 +97,35 @@ class _BlobCollector:
             self.sink.add_blob(source, digest, size, self.progress)
         return digest
 
-    def _can_decrypt(self, row: BlobRow) -> bool:
-        """Return False if the bytes are encrypted and damaged; True if there is no key to find out."""
+    def _read_blob(self, row: BlobRow) -> tuple[Path, str, int, bool]:
+        """Return the file of ``row``, its SHA-256 and size, and whether it is intact.
+
+        A damaged local copy of a blob in a bucket is fetched again: the bucket may have the intact bytes.
+        """
+        blob = self.store.path(row.blob)
+        if not isinstance(blob, RemoteBlob):
+            return self._hash_file(blob, row)
         try:
-            return row.sealed_key is None or contents.is_intact(self.store, row, self.vault)
+            found = self._hash_file(blob, row)
+            if found[-1]:
+                return found
+        except OSError as error:
+            if not contents.is_unreadable(error):
+                raise
+        blob.discard_copy()
+        return self._hash_file(blob, row)
+
+    def _hash_file(self, blob: BlobPath, row: BlobRow) -> tuple[Path, str, int, bool]:
+        path = Path(os.fspath(blob))
+        digest, size = durable.hash_file(path)
+        is_intact = size == row.size and digest == (row.sha256 or digest) and self._can_decrypt(row, path)
+        return path, digest, size, is_intact
+
+    def _can_decrypt(self, row: BlobRow, path: Path) -> bool:
+        """Return False if the bytes at ``path`` are encrypted and damaged; True if there is no key to find out."""
+        try:
+            with path.open("rb", buffering=0) as file:
+                return row.sealed_key is None or contents.has_content(durable.read_blocks(file), row, self.vault)
         except (MasterKeyError, ValueError):
             return True
 

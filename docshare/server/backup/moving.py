@@ -25,6 +25,7 @@ from docshare.server.store.database import Store
 from docshare.server.store.tables import contents as content_rows
 from docshare.server.store.tables import instance as instance_rows
 from docshare.server.store.tables.contents import BlobRow
+from docshare.server.store.trees import sync_directory
 from docshare.server.store.vault import Vault
 
 Progress = Callable[[int, int], None]
@@ -90,7 +91,7 @@ def move_to_folder(config: Config, folder: Path, progress: Progress) -> MoveResu
         key.chmod(0o600)
     durable.sync_tree(folder)
     partial.replace(folder / DATABASE)  # from now on it is an instance
-    durable.sync_directory(folder)
+    sync_directory(folder)
     return MoveResult(rows, len(blobs), sum(row.size for row in blobs), damaged)
 
 
@@ -135,6 +136,10 @@ def _copy_blob(source: BlobStore, target: BlobStore, row: BlobRow, vault: Vault,
         target.put(row.blob, _report_each(source.read_blocks(row.blob), report))
         return _is_copied(source, target, row, vault)
     except FileNotFoundError:
+        return False
+    except OSError as error:
+        if not contents.is_unreadable(error):
+            raise
         return False
 
 

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 from docshare.server.backup import durable
+from docshare.server.store.trees import sync_directory
 
 READY, PARTIAL = "restoring", "restoring.part"
 ASIDE_PREFIX = "before-restore-"
@@ -35,7 +36,7 @@ def finish_restore(data_dir: Path) -> Path | None:
         if (ready / name).exists():
             _replace_aside(data_dir / name, aside)
             (ready / name).rename(data_dir / name)
-    durable.sync_directory(data_dir)
+    sync_directory(data_dir)
     shutil.rmtree(ready)
     return aside if aside.is_dir() else None
 

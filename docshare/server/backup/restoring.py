@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import os
 import shutil
 import sqlite3
 import zlib
@@ -32,6 +31,7 @@ from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.migrations import STEPS
 from docshare.server.store.tables import STREAMS, deliveries, mail, oauth, sign_in
 from docshare.server.store.tables import contents as content_rows
+from docshare.server.store.trees import link_or_copy, sync_directory
 
 _INCOMING = "incoming"  # the members as received, below PARTIAL
 # Clients keep the last id that they saw of a stream, and would miss later events with lower ids.
@@ -85,7 +85,7 @@ def restore(
         shutil.rmtree(partial, ignore_errors=True)
         raise
     partial.rename(data_dir / READY)
-    durable.sync_directory(data_dir)
+    sync_directory(data_dir)
     return verified, finish_restore(data_dir)
 
 
@@ -206,7 +206,7 @@ def _build_instance(partial: Path, manifest: Manifest) -> None:
         for key in content.keys:
             target = partial / "blobs" / key[:2] / key
             target.parent.mkdir(mode=0o700, exist_ok=True)
-            os.link(incoming / digest, target)  # blobs are never changed, so two keys may share one file
+            link_or_copy(incoming / digest, target)  # blobs are never changed, so two keys may share one file
     shutil.rmtree(incoming)
 
 

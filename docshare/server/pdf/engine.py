@@ -27,7 +27,7 @@ from docshare.server.rules.outline import OutlineEntry
 from docshare.server.rules.tiles import ImagePart, ZoomTile
 from docshare.server.store.blobs import StorageUnreachableError
 from docshare.server.store.segments import DamagedBytesError
-from docshare.server.store.stored_bytes import StoredBytes
+from docshare.server.store.stored_bytes import StoredBytes, discard_damaged_copy
 
 PathLike = os.PathLike[str]
 """The path of a document in clear, or ``StoredBytes``, which also have the key of an encrypted one."""
@@ -186,7 +186,7 @@ class PdfEngine:
     ) -> bytes | None:
         """Render a page in the background. Return None at once unless another worker stays free for readers. Raises
         the same errors as ``render``."""
-        with self.pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
+        with discard_damaged_copy(path), self._hold_spare(path, tenant) as slot:
             job = _build_render_job(path, page, width, mark)
             return None if slot is None else self._run_page_job(slot, job, answers.make_image_parser(width))
 
@@ -238,7 +238,7 @@ class PdfEngine:
         """
         if tenant is not None and self.pool.is_likely_slow(tenant):
             raise UnrenderableError("documents like this one were slow", is_permanent=False)
-        with self.pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
+        with discard_damaged_copy(path), self._hold_spare(path, tenant) as slot:
             if slot is not None:
                 self._derive(slot, {**_build_derive_job(path, wanted), "timeout_s": timeout_s}, sink)
             return slot is not None
@@ -265,7 +265,7 @@ class PdfEngine:
         except (UnrenderableError, OSError, StorageUnreachableError):
             return None
         self.pool.wait_for_spare(PALETTE_BUDGET_S)
-        with self.pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path)) as slot:
+        with self._hold_spare(path, tenant) as slot:
             return None if slot is None else self._palette(slot, path, deadline - time.monotonic())
 
     def _palette(self, slot: WorkerSlot, path: PathLike, budget_s: float) -> list[str] | None:
@@ -285,9 +285,19 @@ class PdfEngine:
         """End the workers. Running jobs fail."""
         self.pool.close()
 
-    def _page_slot(self, path: PathLike, tenant: Tenant | None) -> contextlib.AbstractContextManager[WorkerSlot]:
+    @contextlib.contextmanager
+    def _page_slot(self, path: PathLike, tenant: Tenant | None) -> Iterator[WorkerSlot]:
         owner = tenant or _anonymous_tenant(path)
-        return self.pool.hold(_locate(path), owner, JobLane.PAGES, patience_s=self._patience_s)
+        with (
+            discard_damaged_copy(path),
+            self.pool.hold(_locate(path), owner, JobLane.PAGES, patience_s=self._patience_s) as slot,
+        ):
+            yield slot
+
+    def _hold_spare(
+        self, path: PathLike, tenant: Tenant | None
+    ) -> contextlib.AbstractContextManager[WorkerSlot | None]:
+        return self.pool.hold_spare(_locate(path), tenant or _anonymous_tenant(path))
 
     def _run_page_job(
         self, slot: WorkerSlot, job: dict[str, Any], read: Callable[[WorkerReply], _T], sink: IO[bytes] | None = None

@@ -3,8 +3,9 @@
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -15,6 +16,12 @@ _PARTIAL_SUFFIX = ".part"
 _LOCKS = 64
 _IN_USE_S = 300.0  # a path that was handed out lately may be about to be opened
 _ABANDONED_S = 86_400.0  # a partial copy that nobody has written to for so long
+MAX_FILLS = 4
+PATIENCE_S = 2.0
+
+
+class TooManyFillsError(Exception):
+    """Too many threads wait for copies already."""
 
 
 class BlobCache:
@@ -23,21 +30,28 @@ class BlobCache:
     A file appears complete and is never changed; its time of modification is that of its last use. Files that were used
     in the last five minutes are not removed, even if that exceeds ``max_bytes``. A removed file stays readable for
     those who have opened it. Thread-safe.
+
+    At most ``max_fills`` threads wait for copies, so that a slow store leaves threads for everything else. Others wait
+    until one is done, but no longer than ``PATIENCE_S`` while none begins.
     """
 
-    def __init__(self, root: Path, max_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, root: Path, max_bytes: int = CACHE_BYTES, max_fills: int = MAX_FILLS) -> None:
         self._root = root
         self._max_bytes = max_bytes
+        self._max_fills = max_fills
+        self._fills = 0
+        self._last_fill_at = 0.0  # in monotonic time
+        self._fill_ended = threading.Condition()
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
         self._eviction_lock = threading.Lock()
 
     def get(self, key: str, write: Callable[[IO[bytes]], None]) -> Path:
         """Return the path of the copy of ``key``; ``write`` fills it if there is none. Threads that ask for one key at
-        the same time wait for one ``write``. Raises OSError and what ``write`` raises."""
+        the same time wait for one ``write``. Raises OSError, TooManyFillsError and what ``write`` raises."""
         path = self._root / key
         if self._touch(path):
             return path
-        with self._locks[hash(key) % _LOCKS]:
+        with self._limit_fills(), self._locks[hash(key) % _LOCKS]:
             if not self._touch(path):
                 self._fill(path, write)
         return path
@@ -58,6 +72,23 @@ class BlobCache:
         with suppress(FileNotFoundError):
             return [name for name in os.listdir(self._root) if not name.endswith(_PARTIAL_SUFFIX)]
         return []
+
+    @contextmanager
+    def _limit_fills(self) -> Iterator[None]:
+        with self._fill_ended:
+            while self._fills >= self._max_fills:
+                remaining_s = self._last_fill_at + PATIENCE_S - time.monotonic()
+                if remaining_s <= 0:
+                    raise TooManyFillsError
+                self._fill_ended.wait(remaining_s)
+            self._fills += 1
+            self._last_fill_at = time.monotonic()
+        try:
+            yield
+        finally:
+            with self._fill_ended:
+                self._fills -= 1
+                self._fill_ended.notify()
 
     def _fill(self, path: Path, write: Callable[[IO[bytes]], None]) -> None:
         self._make_root()

@@ -22,7 +22,7 @@ from docshare.server.store.identity import write_private
 from docshare.server.store.lock import is_locked
 from docshare.server.store.segments import KEY_BYTES, SALT_BYTES, SegmentWriter
 from docshare.server.store.stored_bytes import StoredBytes
-from docshare.server.store.trees import remove_tree
+from docshare.server.store.trees import remove_tree, sync_directory
 
 BACKUP_LOCK = "backup.lock"
 """The lock of a backup, in the data directory."""
@@ -279,7 +279,7 @@ class FolderStore(BlobStore):
         self._make_directory(target.parent)
         os.rename(part.path, target)
         part.path = target
-        _sync_directory(target.parent)
+        sync_directory(target.parent)
         part.mark_stored()
 
     def put(self, key: str, blocks: Iterable[bytes]) -> None:
@@ -297,7 +297,7 @@ class FolderStore(BlobStore):
         with self._directory_lock:
             if not subfolder.is_dir():
                 subfolder.mkdir(mode=0o700)
-                _sync_directory(self.root)
+                sync_directory(self.root)
 
     def path(self, key: str) -> Path:
         """Return the path of the file of ``key``. Raises ValueError if it is not a key."""
@@ -388,12 +388,3 @@ def _is_old(path: Path, before: int) -> bool:
 
 def _available_bytes(room: os.statvfs_result) -> int:
     return room.f_bavail * room.f_frsize
-
-
-def _sync_directory(directory: Path) -> None:
-    """Sync ``directory`` to disk, without which a rename in it may be lost."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -21,7 +21,7 @@ from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
 from docshare.server.rules.storage_url import BucketAddress
-from docshare.server.store.blob_cache import BlobCache
+from docshare.server.store.blob_cache import MAX_FILLS, BlobCache, TooManyFillsError
 from docshare.server.store.blobs import (
     BACKUP_LOCK,
     OWNER_NAME,
@@ -71,11 +71,15 @@ class BucketBlob:
         """Open the local copy. Raises FileNotFoundError, OSError and StorageUnreachableError."""
         return open(self, mode)
 
+    def discard_copy(self) -> None:
+        """Delete the local copy, so that the next reader fetches the blob again."""
+        self._store.discard_copy(self._key)
+
 
 class BucketStore(BlobStore):
     """Blobs as objects ``<prefix>/<key>`` of a bucket. ``folder``: the data directory, with the partial files, the
     local copies and the lock of a backup; ``environ`` has the credentials; ``name`` as for ``BlobStore``; ``ca_bundle``
-    certificates trusted in addition to the system's."""
+    certificates trusted in addition to the system's; ``max_fetches`` number of threads that may wait for objects."""
 
     is_shared = True
 
@@ -88,10 +92,11 @@ class BucketStore(BlobStore):
         *,
         encrypt: Callable[[int], bytes] | None = None,
         ca_bundle: Path | None = None,
+        max_fetches: int = MAX_FILLS,
     ) -> None:
         super().__init__(folder / "tmp", folder / BACKUP_LOCK, name, encrypt)
         self.tmp.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._cache = BlobCache(folder / COPIES)
+        self._cache = BlobCache(folder / COPIES, max_fills=max_fetches)
         self._client = _connect(address, environ, ca_bundle)
         self._health_lock = threading.Lock()
         self._health: tuple[float, bool] = (-_HEALTH_INTERVAL_S, False)
@@ -124,7 +129,14 @@ class BucketStore(BlobStore):
         Raises FileNotFoundError if the bucket does not have it, OSError if the copy cannot be written, and
         StorageUnreachableError.
         """
-        return self._cache.get(key, lambda file: self._download(key, file))
+        try:
+            return self._cache.get(key, lambda file: self._download(key, file))
+        except TooManyFillsError:
+            raise StorageUnreachableError("it is slow, and other requests wait for it") from None
+
+    def discard_copy(self, key: str) -> None:
+        """Delete the local copy of ``key`` only."""
+        self._cache.delete(key)
 
     def _download(self, key: str, file: IO[bytes]) -> None:
         for block in self.read_blocks(key):
@@ -155,8 +167,10 @@ class BucketStore(BlobStore):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), key)
         while done < size:
             with _translate_errors():
-                block = self._client.get_range(key, start=done, length=min(_PART_BYTES, size - done))
-            yield bytes(block)
+                block = bytes(self._client.get_range(key, start=done, length=min(_PART_BYTES, size - done)))
+            if not block:  # the request would be repeated without end
+                raise StorageUnreachableError(f"the object ends after {done} of {size} bytes")
+            yield block
             done += len(block)
 
     def put(self, key: str, blocks: Iterable[bytes]) -> None:

@@ -1,10 +1,13 @@
 """Locks on a data directory, for its owner and for a backup; the system releases them when the holder dies."""
 
+import errno
 import os
 import sys
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 class AlreadyLocked(Exception):
@@ -12,7 +15,8 @@ class AlreadyLocked(Exception):
 
 
 class DirectoryLock:
-    """Holds ``<data>/<name>`` for the duration of the block. Raises ``AlreadyLocked`` on entry."""
+    """Holds ``<data>/<name>`` for the duration of the block. Raises ``AlreadyLocked`` on entry, and OSError on a file
+    system without locks."""
 
     def __init__(self, data_dir: Path, name: str = "lock") -> None:
         self._path = data_dir / name
@@ -22,8 +26,10 @@ class DirectoryLock:
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             _lock(handle)
-        except OSError:
+        except OSError as error:
             os.close(handle)
+            if error.errno in _NO_LOCKS:
+                raise OSError(error.errno, error.strerror, str(self._path)) from None
             raise AlreadyLocked(str(self._path.parent)) from None
         with suppress(OSError):  # for people who look at the file; the lock does not need it
             os.ftruncate(handle, 0)

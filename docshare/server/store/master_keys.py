@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from docshare.server.store.trees import move_to_new, sync_directory
+
 KEY_BYTES = 32
 _HEX_CHARS = 2 * KEY_BYTES
 _COMMAND_TIMEOUT_S = 60.0
@@ -79,11 +81,7 @@ class KeyFile:
             raise
         for abandoned in self.path.parent.glob(f"{self.path.name}.*.new"):
             abandoned.unlink(missing_ok=True)
-        directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_directory(self.path.parent)
 
     def _create(self) -> None:
         """Write a new key atomically. Raises FileExistsError if there is one."""
@@ -91,9 +89,9 @@ class KeyFile:
             raise FileExistsError
         partial = self._write_partial(self._random(KEY_BYTES))
         try:
-            os.link(partial, self.path)  # unlike a rename, this never replaces the key of another process
+            move_to_new(partial, self.path)  # the key of another process must not be replaced
         finally:
-            partial.unlink()
+            partial.unlink(missing_ok=True)
 
     def _write_partial(self, content: bytes) -> Path:
         partial = self.path.with_name(f"{self.path.name}.{self._random(8).hex()}.new")

@@ -4,6 +4,7 @@ It only needs the store, so that an instance on SQLite can import it without the
 """
 
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from docshare.server.store.database import Store
@@ -82,6 +83,15 @@ def measure_latency_ms(store: Store) -> float:
 def read_clock(store: Store) -> int:
     """Return the time of the server in ms since 1970."""
     return int(store.fetch_all(_CLOCK)[0][0])
+
+
+def measure_lead(store: Store, clock: Callable[[], int]) -> int:
+    """Return by how many ms ``clock`` is ahead of the clock of the server, negative if it is behind."""
+    before = clock()
+    there = read_clock(store)
+    after = clock()
+    # The server read its clock between these two moments, so only a time outside of them is a difference.
+    return before - there if there < before else min(0, after - there)
 
 
 def read_rights(store: Store) -> RoleRights:

@@ -4,6 +4,7 @@ SQLite needs space to recover its log after a crash. The file is deleted at a st
 again once there is enough.
 """
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -43,9 +44,13 @@ def is_spent(data_dir: Path) -> bool:
 
 def _allocate(handle: int) -> None:
     if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(handle, 0, RESERVE_BYTES)
-    else:
-        os.write(handle, bytes(RESERVE_BYTES))
+        try:
+            os.posix_fallocate(handle, 0, RESERVE_BYTES)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # musl leaves it to the file system alone
+                raise
+    os.write(handle, bytes(RESERVE_BYTES))
 
 
 def _available_bytes(data_dir: Path) -> int:

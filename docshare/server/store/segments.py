@@ -18,7 +18,7 @@ import hmac
 import io
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import IO, Any, BinaryIO
 
@@ -97,6 +97,7 @@ class SegmentReader(io.RawIOBase):
     """A seekable reader of the plain bytes of ``file``, an unbuffered file with a descriptor, which it owns.
 
     ``is_damaged``: a read has failed because a segment is not as it was written; libraries may swallow the error.
+    ``on_damage`` is called then.
     Not thread-safe. Raises DamagedBytesError, also if the file does not end with its last segment.
     """
 
@@ -104,6 +105,7 @@ class SegmentReader(io.RawIOBase):
         super().__init__()
         self.file = file
         self.is_damaged = False
+        self.on_damage: Callable[[], None] = lambda: None
         self._at = 0
         self._segments: OrderedDict[int, bytearray] = OrderedDict()
         self._stored = bytearray()  # the segments that are being read, as they are stored
@@ -212,6 +214,7 @@ class SegmentReader(io.RawIOBase):
                 )
             except (InvalidTag, ValueError) as error:  # a ValueError if the file has become shorter
                 self.is_damaged = True
+                self.on_damage()
                 raise _make_error(number) from error
 
 

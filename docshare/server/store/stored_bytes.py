@@ -1,14 +1,23 @@
 """Read stored bytes: a document, an asset, an upload in progress, or a file derived from a document."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, BinaryIO, Literal, cast
+from typing import IO, BinaryIO, Literal, Protocol, cast, runtime_checkable
 
 from docshare.server.store import segments
 
 _HEAD_BYTES = 16
 _VERIFIED_BYTES = 4 << 20  # decrypting takes a millisecond; larger files would be read twice
+
+
+@runtime_checkable
+class RemoteBlob(Protocol):
+    """A path-like object for bytes that another machine stores, and that are read through a local copy."""
+
+    def discard_copy(self) -> None:
+        """Delete the local copy, so that the next reader fetches the bytes again."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +41,35 @@ class StoredBytes:
     def open(self, mode: Literal["rb"] = "rb", /) -> BinaryIO:
         """Open the plain bytes for reading. Raises FileNotFoundError (also if the key was destroyed), OSError,
         DamagedBytesError and StorageUnreachableError."""
+        with discard_damaged_copy(self):
+            file = self._decrypt(mode)
+        if isinstance(file, segments.SegmentReader):
+            file.on_damage = self.discard_copy
+        return file
+
+    def _decrypt(self, mode: Literal["rb"]) -> BinaryIO:
         return decrypt_file(cast("BinaryIO", open(self.path, mode, buffering=0)), self.data_key, self.context)
 
     def read_bytes(self) -> bytes:
         """Return the plain bytes. Raises what ``open`` raises."""
         with self.open() as file:
             return file.read()
+
+    def discard_copy(self) -> None:
+        """Delete the local copy of bytes that another machine stores; any other file is kept."""
+        if isinstance(self.path, RemoteBlob):
+            self.path.discard_copy()
+
+
+@contextmanager
+def discard_damaged_copy(path: os.PathLike[str]) -> Iterator[None]:
+    """Discard the local copy of ``path`` if the block raises DamagedBytesError: the store may have the intact bytes."""
+    try:
+        yield
+    except segments.DamagedBytesError:
+        if isinstance(path, StoredBytes):
+            path.discard_copy()
+        raise
 
 
 def decrypt_file(file: BinaryIO, data_key: bytes | None, context: bytes = b"") -> BinaryIO:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from docshare.server import faults
 from docshare.server.logs import LOGGER
@@ -28,13 +28,15 @@ class Job:
 
     ``interval_s``: seconds between two runs; ``run`` does the work that is due and returns how many items it processed.
     ``is_local``: it works on data of this process, in memory or in its data directory, so every process runs it. Any
-    other job runs in only one process of an instance at a time.
+    other job runs in only one process of an instance at a time. ``is_held_back``: its clock is not ahead of that of a
+    shared database, because it ends sessions or deletes rows of all processes.
     """
 
     name: str
     interval_s: float
     run: Callable[[Runtime], int]
     is_local: bool = False
+    is_held_back: bool = True
 
 
 # A stopping server also runs this job, because the counts since its last run are only in memory.
@@ -73,7 +75,7 @@ def send_mails(rt: Runtime) -> int:
 
 
 # In a thread of their own, because a slow mail server must not delay other jobs.
-MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, send_mails),)
+MAIL_JOBS: tuple[Job, ...] = (Job("send mails", 5, send_mails, is_held_back=False),)
 
 
 class Worker:
@@ -116,9 +118,16 @@ def run_job(rt: Runtime, job: Job) -> None:
             done = job.run(rt)
         else:
             with rt.db.try_lock(("job", job.name)) as has_lock:
-                done = job.run(rt) if has_lock else 0
+                done = job.run(_hold_back_clock(rt) if job.is_held_back else rt) if has_lock else 0
     except Exception as error:  # noqa: BLE001 - a failed job must not stop the others
         faults.log_error(error, "job failed", job=job.name)
         return
     if done:
         LOGGER.info("job done", extra={"job": job.name, "count": done})
+
+
+def _hold_back_clock(rt: Runtime) -> Runtime:
+    """Return ``rt`` with a clock that is not ahead of that of a shared database: one machine with a wrong clock would
+    end the visits of all readers after each of their reports."""
+    lead = rt.measure_lead()
+    return rt if lead <= 0 else replace(rt, clock=lambda: rt.clock() - lead)

@@ -13,11 +13,13 @@ import psycopg
 import pytest
 import requests
 
+from docshare.cli.framework.admin_channel import translate_data_errors
+from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.server.store.postgresql import PostgresqlStore
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.postgresql import PostgresqlServer, run_postgresql_server
 from tests.support.polling import wait_until
-from tests.support.servers.server_process import ServerProcess, run_server
+from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server
 
 READERS = 40
 
@@ -149,3 +151,51 @@ def test_the_server_reconnects_soon_after_an_outage(server: ServerProcess, datab
     wait_until(lambda: get_user(server).status_code == 200)
     assert time.monotonic() - began < 5
     assert {get_user(server).status_code for _ in range(20)} == {200}
+
+
+def test_connections_that_break_during_a_backup_are_one_error(
+    server: ServerProcess, database: PostgresqlServer, tmp_path: Path
+) -> None:
+    """A script can try again later, as after any outage."""
+    env = make_env(tmp_path / "admin", DOCSHARE_DATABASE_URL=database.url, PGAPPNAME="backup")
+    saved = tmp_path / "backup.tar"
+    with ThreadPoolExecutor() as pool, psycopg.connect(database.url) as holder:
+        holder.execute("LOCK TABLE webhooks IN ACCESS EXCLUSIVE MODE")
+        running = pool.submit(run_docshare, "admin", "--data", str(server.data_dir), "backup", str(saved), env=env)
+        wait_until(lambda: _terminate_waiting(database, "backup"))
+        done = running.result()
+    assert (done.returncode, "the database cannot be reached" in done.stderr) == (11, True), done
+    assert not saved.exists()
+
+
+def test_a_connection_that_breaks_while_rows_are_copied_is_an_outage(database: PostgresqlServer) -> None:
+    store = PostgresqlStore(f"{database.url}?application_name=copy")
+
+    def copy_rows() -> None:
+        with translate_data_errors(Path("data")):
+            for number in store.stream("SELECT generate_series(1, 5000)", block=10):
+                if number == (1,):
+                    _terminate_all(database, "copy")
+
+    try:
+        with pytest.raises(Stop) as raised:
+            copy_rows()
+    finally:
+        store.close()
+    assert raised.value.exit == ExitCode.UNREACHABLE
+
+
+def _terminate_waiting(database: PostgresqlServer, name: str) -> bool:
+    """Terminate all connections of the program ``name`` once one waits for a lock; return whether it did."""
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE application_name = %s AND wait_event_type = 'Lock'"
+    with psycopg.connect(database.url) as connection:
+        if not connection.execute(waiting, (name,)).fetchone():
+            return False
+    _terminate_all(database, name)
+    return True
+
+
+def _terminate_all(database: PostgresqlServer, name: str) -> None:
+    of_program = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s"
+    with psycopg.connect(database.url) as connection:
+        connection.execute(of_program, (name,))

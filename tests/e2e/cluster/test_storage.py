@@ -178,3 +178,37 @@ def test_check_reports_missing_and_changed_objects(engine: ObjectStore, tmp_path
             copy.unlink()
         statuses = [requests.get(f"{server.url}/{uuid}/pages/1-800.jpg?v=1", timeout=60).status_code for uuid in uuids]
         assert all(status in (422, 503) for status in statuses), statuses
+
+
+def test_a_damaged_local_copy_is_fetched_again(engine: ObjectStore, tmp_path: Path) -> None:
+    """The bucket has the intact bytes, or gets them from the operator, while the copy would stay for weeks."""
+    environ = engine.environ | {"DOCSHARE_STORAGE_URL": engine.make_url(engine.create_bucket())}
+    with run_server(tmp_path, **environ) as server:
+        uuid = upload(server, simple_pdf(pages=3)).json()["uuid"]
+        copies = tmp_path / "data" / "copies"
+        whole = {copy.name: copy.read_bytes() for copy in copies.iterdir()}
+        paths = (f"/{uuid}/pages/2-800.jpg?v=1", f"/{uuid}/text/3.json?v=1", f"/api/v1/files/{uuid}/content")
+        for path in paths:
+            for name, content in whole.items():
+                (copies / name).write_bytes(content[:-40] + bytes(40))
+            requests.get(f"{server.url}{path}", headers=server.headers, timeout=60)  # may report the damage
+            found = requests.get(f"{server.url}{path}", headers=server.headers, timeout=60)
+            assert found.status_code == 200, (path, found.text)
+            assert {copy.name: copy.read_bytes() for copy in copies.iterdir()} == whole
+
+
+def test_a_backup_does_not_contain_a_damaged_local_copy(engine: ObjectStore, tmp_path: Path) -> None:
+    environ = engine.environ | {"DOCSHARE_STORAGE_URL": engine.make_url(engine.create_bucket())}
+    env, place = make_env(tmp_path, **environ), tmp_path / "new"
+    with run_server(tmp_path, **environ) as server:
+        uuid = upload(server, simple_pdf(pages=3)).json()["uuid"]
+        for copy in (tmp_path / "data" / "copies").iterdir():
+            copy.write_bytes(copy.read_bytes()[:-40] + bytes(40))
+        done = run_docshare("admin", "backup", str(tmp_path / "saved.tar"), env=env)
+        assert done.returncode == 0, done.stderr
+    restored = make_env(tmp_path / "alone")
+    done = run_docshare("admin", "--data", str(place), "restore", str(tmp_path / "saved.tar"), "--yes", env=restored)
+    assert done.returncode == 0, done.stderr
+    with run_server(tmp_path / "alone", data_dir=place) as server:
+        found = requests.get(f"{server.url}/api/v1/files/{uuid}/content", headers=server.headers, timeout=30)
+        assert found.content == simple_pdf(pages=3)

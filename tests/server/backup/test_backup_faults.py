@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import IO
 
 import pytest
 
-from docshare.server.backup import making, reading
-from docshare.server.store.blobs import BACKUP_LOCK
+from docshare.server.backup import durable, making, reading
+from docshare.server.store.blobs import BACKUP_LOCK, FolderStore
 from docshare.server.store.lock import DirectoryLock
+from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.rows import count_rows
 from tests.support.owner.browser import sign_in_browser
 from tests.support.servers.instance_backup import Operator, open_restored
@@ -90,3 +93,57 @@ def test_browser_sessions_are_not_restored(operator: Operator) -> None:
     with open_restored(operator, operator.place / "new") as again:
         assert (count_rows(again, "web_sessions"), count_rows(again, "login_links")) == (0, 0)
         assert again.pia.get("/api/v1/user").status_code == 200
+
+
+def test_an_unreadable_document_does_not_prevent_a_backup_of_the_rest(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One bad sector must not cost all other documents, and the check names the document."""
+    lost, kept = operator.world.pia.upload(simple_pdf(pages=1)), operator.world.pia.upload(simple_pdf(pages=2))
+    ((key,),) = operator.world.rt.db.fetch_all("SELECT blob FROM files WHERE uuid = ?", (lost["uuid"],))
+    read_blocks = durable.read_blocks
+
+    def read_or_fail(source: IO[bytes], size: int | None = None) -> Iterable[bytes]:
+        if str(source.name).endswith(key):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return read_blocks(source, size)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(durable, "read_blocks", read_or_fail)
+        done = operator.run_admin("backup", operator.place / "saved.tar", "--json")
+    assert (done.code, done.json["damaged"]) == (13, [key])
+    again = operator.run_admin("restore", operator.place / "saved.tar", "--json", data=operator.place / "new")
+    assert (again.code, again.json["damaged"]) == (13, [key])
+    with open_restored(operator, operator.place / "new") as world:
+        assert world.pia.get(f"/api/v1/files/{kept['uuid']}/content").data == simple_pdf(pages=2)
+
+
+def test_the_check_names_an_unreadable_document(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost, _ = operator.world.pia.upload(), operator.world.pia.upload(simple_pdf(pages=2))
+    ((key,),) = operator.world.rt.db.fetch_all("SELECT blob FROM files WHERE uuid = ?", (lost["uuid"],))
+    read_blocks = FolderStore.read_blocks
+
+    def read_or_fail(store: FolderStore, name: str) -> Iterator[bytes]:
+        if name == key:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return read_blocks(store, name)
+
+    monkeypatch.setattr(FolderStore, "read_blocks", read_or_fail)
+    done = operator.run_admin("check", "--json")
+    (found,) = [row["detail"] for row in done.json if not row["ok"]]
+    assert (done.code, found) == (13, f"file {lost['uuid']}: its content cannot be read: Input/output error")
+
+
+def test_a_repaired_document_replaces_its_damaged_bytes_in_a_backup_directory(operator: Operator) -> None:
+    made = operator.world.pia.upload()
+    ((key,),) = operator.world.rt.db.fetch_all("SELECT blob FROM files WHERE uuid = ?", (made["uuid"],))
+    path = operator.world.rt.blobs.path(key)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40] + bytes(40))
+    first = operator.run_admin("backup", operator.place / "saved", "--json")
+    assert (first.code, first.json["damaged"]) == (13, [key])
+    path.write_bytes(whole)
+    second = operator.run_admin("backup", operator.place / "saved", "--json")
+    assert (second.code, second.json["damaged"]) == (0, [])
+    assert operator.run_admin("restore", operator.place / "saved", data=operator.place / "new").code == 0
+    assert (operator.place / "new" / "blobs" / key[:2] / key).read_bytes() == whole

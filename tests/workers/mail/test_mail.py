@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from docshare.contract.plans import Plan
-from docshare.server.services.accounts import accounts
-from docshare.server.services.operations import mail
+from docshare.server.services.accounts import accounts, invitations
+from docshare.server.services.files import freeze
+from docshare.server.services.operations import mail, unsubscribe
 from docshare.server.store.tables import mail as mail_rows
 from docshare.server.workers import jobs
 from tests.support.engines.database import dump_database
@@ -188,6 +189,51 @@ def test_emails_about_a_trashed_file_wait_for_a_restore_and_a_purge_deletes_them
         world.clock.advance(hours=1)
         assert mail.send_due(world.rt) == 1
     assert [message["To"] for message in box.messages] == ["ann@example.com", "zoe@example.com"]
+
+
+def test_an_email_about_a_frozen_file_waits_for_the_end_of_the_review(make: Callable[..., World]) -> None:
+    """The operator has stopped the document, so the server must not go on advertising it."""
+    with FakeMailServer({"RCPT": b"451 later, please"}) as box:
+        world = make(smtp_url=box.url)
+        made = world.pia.upload()
+        world.pia.post(f"{build_file_path(world, made)}/invites", json={"email": "zoe@example.com"})
+        assert mail.send_due(world.rt) == 0
+        freeze.freeze(world.rt, made["shortId"])
+        world.pia.post(f"{build_file_path(world, made)}/invites", json={"email": "yan@example.com"})
+        box.answers.clear()
+        world.clock.advance(hours=1)
+        assert mail.send_due(world.rt) == 0
+        assert mail_rows.count_late(world.rt.db, world.clock.now) == 0
+        assert mail_rows.get_queue(world.rt.db).length == 0
+        freeze.unfreeze(world.rt, made["shortId"])
+        assert mail.send_due(world.rt) == 2
+    assert sorted(message["To"] for message in box.messages) == ["yan@example.com", "zoe@example.com"]
+
+
+def test_a_waiting_notice_is_not_sent_while_its_account_is_disabled(make: Callable[..., World]) -> None:
+    with FakeMailServer() as box:
+        world = make(smtp_url=box.url)
+        account = accounts.get_by_email(world.rt, world.pia.email)
+        with world.rt.db.write():
+            mail.enqueue(world.rt, world.pia.email, "News", "A text.\n", notice=(account.id, unsubscribe.COMMENTS))
+        accounts.disable(world.rt, world.pia.email)
+        assert mail.send_due(world.rt) == 0
+        assert mail_rows.count_late(world.rt.db, world.clock.now) == 0
+        accounts.enable(world.rt, world.pia.email)
+        assert mail.send_due(world.rt) == 1
+
+
+def test_no_invitation_to_a_deleted_account_is_sent(make: Callable[..., World]) -> None:
+    with FakeMailServer({"RCPT": b"451 later, please"}) as box:
+        world = make(smtp_url=box.url)
+        invitations.invite(world.rt, "ann@example.com", "Ann", Plan.FREE)
+        enqueue_mail(world, to="bob@example.com")
+        assert mail.send_due(world.rt) == 0
+        accounts.delete_account(world.rt, "ann@example.com")
+        box.answers.clear()
+        world.clock.advance(hours=1)
+        assert mail.send_due(world.rt) == 1
+    assert [message["To"] for message in box.messages] == ["bob@example.com"]
 
 
 def test_a_purge_deletes_emails_about_the_file(world: World) -> None:

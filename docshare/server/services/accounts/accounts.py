@@ -250,6 +250,7 @@ def _delete_if_empty(rt: Runtime, account: Account) -> bool:
         if library.has_any(rt.db, account.id):
             return False
         account_rows.delete(rt.db, account.id)
+        mail_rows.delete_unsent(rt.db, account.email)  # the links in them are deleted with it
     return True
 
 

@@ -29,11 +29,7 @@ def check_server(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding
 
 def check_clock(rt: Runtime, arguments: Mapping[str, str]) -> DiagnosticFinding:  # noqa: ARG001 - as every check
     """Compare the clock of the database with that of this machine, which decides when links expire."""
-    before = rt.clock()
-    there = postgresql_facts.read_clock(rt.db)
-    after = rt.clock()
-    # The database read its clock between these two moments, so only a time outside of them is a difference.
-    difference = max(0, before - there, there - after)
+    difference = abs(postgresql_facts.measure_lead(rt.db, rt.clock))
     detail = f"the clock of the database differs by {difference / SECOND:.1f} s"
     fix = "Synchronize both clocks with NTP: timedatectl status"
     if difference > _CLOCK_ERROR_MS:

@@ -1,7 +1,8 @@
 """Send queued deliveries, one attempt at a time: claim in one transaction, send outside of any, record in another.
 
-A claim is a time in the row. If the process dies before the attempt is recorded, the claim is released and the attempt
-is repeated: by the next start, or by another instance on the same database half a minute later.
+A claim is a time in the row, by the clock of a shared database. If the process dies before the attempt is recorded, the
+claim is released and the attempt is repeated: by the next start, or by another instance on the same database half a
+minute later.
 """
 
 from collections.abc import Sequence
@@ -40,10 +41,12 @@ def claim_due(rt: Runtime, free: int) -> list[ClaimedDelivery]:
     due = [DueDelivery(served_at, next_at, ident, DeliveryLane(*lane)) for served_at, next_at, ident, *lane in found]
     if not due:
         return []
+    claimed_at = now - rt.measure_lead()
     with rt.db.write(_QUEUE):
         in_flight = [DeliveryLane._make(lane) for lane in deliveries.list_in_flight(rt.db)]
         picked = rules.select_deliveries(due, in_flight, free)
-        return [deliveries.get_claimed(rt.db, row.id, now) for row in picked if deliveries.claim(rt.db, row.id, now)]
+        claimed = [row.id for row in picked if deliveries.claim(rt.db, row.id, now, claimed_at)]
+        return [deliveries.get_claimed(rt.db, delivery_id, claimed_at) for delivery_id in claimed]
 
 
 def send(rt: Runtime, delivery: ClaimedDelivery) -> AttemptResult:
@@ -87,7 +90,7 @@ def release_claims(rt: Runtime) -> int:
     """
     now = rt.clock()
     # Without others, a claim may also seem to be of the future: a machine without a battery starts with an old time.
-    claimed_by = now - _LEASE_MS if rt.db.is_shared else _ANY_TIME
+    claimed_by = now - rt.measure_lead() - _LEASE_MS if rt.db.is_shared else _ANY_TIME
     if not deliveries.has_claims(rt.db, claimed_by):
         return 0
     with rt.db.write():

@@ -148,8 +148,8 @@ WHERE d.claimed_at IS NOT NULL
 """
 # A row that another instance is claiming at this moment is passed over and not waited for.
 _CLAIM = Statement(
-    sqlite="UPDATE deliveries SET claimed_at = ?1 WHERE id = ?2 AND claimed_at IS NULL AND next_at <= ?1",
-    postgresql="UPDATE deliveries SET claimed_at = ?1 WHERE id = (SELECT id FROM deliveries WHERE id = ?2 "
+    sqlite="UPDATE deliveries SET claimed_at = ?3 WHERE id = ?2 AND claimed_at IS NULL AND next_at <= ?1",
+    postgresql="UPDATE deliveries SET claimed_at = ?3 WHERE id = (SELECT id FROM deliveries WHERE id = ?2 "
     "AND claimed_at IS NULL AND next_at <= ?1 FOR UPDATE SKIP LOCKED)",
 )
 _SELECT_CLAIMED = (
@@ -244,9 +244,9 @@ def list_in_flight(store: Store) -> list[tuple[Any, ...]]:
     return store.fetch_all(_IN_FLIGHT)
 
 
-def claim(store: Store, delivery_id: int, now: int) -> bool:
-    """Claim a due delivery for sending. Return False if it is claimed or not due any more."""
-    return store.execute(_CLAIM, (now, delivery_id)) > 0
+def claim(store: Store, delivery_id: int, now: int, claimed_at: int) -> bool:
+    """Claim a delivery that is due ``now`` for sending. Return False if it is claimed or not due any more."""
+    return store.execute(_CLAIM, (now, delivery_id, claimed_at)) > 0
 
 
 def get_claimed(store: Store, delivery_id: int, claimed_at: int) -> ClaimedDelivery:

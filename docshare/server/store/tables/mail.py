@@ -71,6 +71,10 @@ class MailRow(NamedTuple):
     file_id: int | None
 
 
+_SELECT_LATE = """
+SELECT COUNT(*) FROM mails m LEFT JOIN files f ON f.id = m.file_id LEFT JOIN accounts a ON a.id = m.account_id
+WHERE m.next_at <= ? AND f.trashed_at IS NULL AND f.frozen_at IS NULL AND a.disabled_at IS NULL
+"""
 _CANCEL_PENDING = (
     "UPDATE mails SET next_at = NULL, gathers_until = NULL, failed_at = ?, error = 'held back by a restore' "
     "WHERE next_at IS NOT NULL"
@@ -125,8 +129,8 @@ def delete(store: Store, mail_id: int) -> None:
 
 
 def list_due(store: Store, now: int, limit: int) -> list[MailRow]:
-    """Return up to ``limit`` mails that are due, without those about files in the trash."""
-    query = _select_mails().where(Mail.next_at <= now, ~_is_file_trashed()).order_by(Mail.next_at).limit(limit)
+    """Return up to ``limit`` mails that are due and not held."""
+    query = _select_mails().where(Mail.next_at <= now, ~_is_held()).order_by(Mail.next_at).limit(limit)
     return [MailRow._make(found) for found in store.fetch_all(query)]
 
 
@@ -134,12 +138,16 @@ def claim(store: Store, row: MailRow, next_at: int | None) -> bool:
     """Count an attempt and store when the next one is due; return False if the mail was changed meanwhile."""
     query = Mail.update({Mail.attempts: Mail.attempts + 1, Mail.next_at: next_at})
     is_unchanged = (Mail.id == row.id) & (Mail.attempts == row.attempts) & Mail.next_at.is_null(False)
-    return store.execute(query.where(is_unchanged, ~_is_file_trashed())) > 0
+    return store.execute(query.where(is_unchanged, ~_is_held())) > 0
 
 
-def _is_file_trashed() -> Any:
-    # A mail about a file in the trash is kept with it: a restore releases it, a purge deletes it.
-    return fn.EXISTS(File.select(File.id).where(File.id == Mail.file, File.trashed_at.is_null(False)))
+def _is_held() -> Any:
+    # A mail about a file in the trash is kept with it: a restore releases it, a purge deletes it. One about a frozen
+    # file waits for the end of the review, and a notice until its account is enabled.
+    is_closed = File.trashed_at.is_null(False) | File.frozen_at.is_null(False)
+    closed = File.select(File.id).where(File.id == Mail.file, is_closed)
+    disabled = Account.select(Account.id).where(Account.id == Mail.account, Account.disabled_at.is_null(False))
+    return fn.EXISTS(closed) | fn.EXISTS(disabled)
 
 
 def mark_sent(store: Store, mail_id: int, now: int) -> None:
@@ -163,6 +171,12 @@ def readdress(store: Store, account_id: int, old: str, new: str, next_at: int | 
 def delete_expired(store: Store, created_by: int) -> int:
     """Delete the mails created by ``created_by`` (ms) that need no further attempt; return how many."""
     return store.execute(Mail.delete().where(Mail.created_at <= created_by, Mail.next_at.is_null()))
+
+
+def delete_unsent(store: Store, recipient: str) -> None:
+    """Delete the mails to ``recipient`` that were not sent and are not about a file or a notice: links of accounts."""
+    is_unsent = Mail.sent_at.is_null() & Mail.account.is_null() & Mail.file.is_null()
+    store.execute(Mail.delete().where(Mail.recipient == recipient, is_unsent))
 
 
 def list_newest(store: Store, created_after: int, limit: int) -> list[MailRow]:
@@ -193,14 +207,14 @@ def delete_pending(store: Store, account_id: int, notice: str) -> None:
 
 
 def get_queue(store: Store) -> QueueState:
-    """Return the state of the outbox, read from the index of pending mails."""
+    """Return the state of the outbox, read from the index of pending mails, without those that are held."""
     query = Mail.select(fn.COUNT(Mail.id), fn.MIN(Mail.created_at), fn.MIN(Mail.next_at))
-    return QueueState._make(store.fetch_all(query.where(Mail.next_at.is_null(False)))[0])
+    return QueueState._make(store.fetch_all(query.where(Mail.next_at.is_null(False), ~_is_held()))[0])
 
 
 def count_late(store: Store | DatabaseFile, due_before: int) -> int:
-    """Return how many mails were due by ``due_before`` (ms) and are still pending."""
-    ((count,),) = store.fetch_all("SELECT COUNT(*) FROM mails WHERE next_at <= ?", (due_before,))
+    """Return how many mails were due by ``due_before`` (ms) and are still pending, without those that are held."""
+    ((count,),) = store.fetch_all(_SELECT_LATE, (due_before,))
     return int(count)
 
 
