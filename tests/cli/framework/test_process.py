@@ -183,7 +183,7 @@ def test_a_full_disk_is_reported(env: dict[str, str]) -> None:
     assert b"No space left on device" in done.stderr
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_the_command_with_its_code_and_without_a_traceback(
     env: dict[str, str], number: signal.Signals, code: int
 ) -> None:
@@ -201,7 +201,10 @@ def test_a_signal_ends_the_command_with_its_code_and_without_a_traceback(
     assert json.loads(err)["error"]["exit"] == code
 
 
-def test_an_interrupted_download_leaves_no_file(env: dict[str, str], api: FakeApi, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_an_interrupted_download_leaves_no_file(
+    env: dict[str, str], api: FakeApi, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     place = tmp_path / "work"
     place.mkdir()
     headers = {"Content-Type": "application/pdf", "Content-Length": "1000000"}
@@ -209,9 +212,9 @@ def test_an_interrupted_download_leaves_no_file(env: dict[str, str], api: FakeAp
     with subprocess.Popen([*DOCSHARE, "download", ID], env=env, cwd=place, stdout=-1, stderr=-1) as child:
         while not any(path.stat().st_size for path in place.iterdir()):
             assert child.poll() is None
-        child.send_signal(signal.SIGTERM)
+        child.send_signal(number)
         child.communicate(timeout=30)
-    assert child.returncode == 143
+    assert child.returncode == code
     assert list(place.iterdir()) == []
 
 
