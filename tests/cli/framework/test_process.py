@@ -94,10 +94,16 @@ def test_prompts_are_shown_only_on_a_terminal(env: dict[str, str], api: FakeApi)
     assert len(api.list_requests("DELETE", f"/files/{ID}")) == 1
 
 
-def test_the_key_prompt_hides_the_input(env: dict[str, str], api: FakeApi) -> None:
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_the_key_prompt_hides_the_input(env: dict[str, str], api: FakeApi, *, is_resumed: bool) -> None:
+    """After Ctrl-Z the shell turns the echo on for its own line, and its ``fg`` sends SIGCONT."""
     del env["DOCSHARE_TOKEN"], env["DOCSHARE_URL"]
     with Terminal([*DOCSHARE, "profile", "add", "work", "--url", api.url], env) as terminal:
-        terminal.wait_for_text("API key: ")
+        shown = terminal.wait_for_text("API key: ")
+        if is_resumed:
+            terminal.turn_echo_on()
+            terminal.process.send_signal(signal.SIGCONT)
+            terminal.wait_for_text("API key: ", after=len(shown))
         terminal.type(f"{TOKEN}\n")
         ended = terminal.wait_for_exit()
     assert ended.code == 0
