@@ -174,10 +174,11 @@ def test_a_closed_pipe_ends_the_command_silently_with_141(env: dict[str, str], a
         assert child.wait(timeout=30) == 141
 
 
-def test_help_into_a_closed_pipe_is_silent(env: dict[str, str]) -> None:
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_a_text_into_a_closed_pipe_is_silent(env: dict[str, str], option: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = run_docshare(env, "--help", stdout=writer, capture_output=False, stderr=subprocess.PIPE)
+    done = run_docshare(env, option, stdout=writer, capture_output=False, stderr=subprocess.PIPE)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")
 
