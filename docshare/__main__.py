@@ -23,13 +23,15 @@ def erase_freed_memory() -> None:
 
 
 def print_version() -> int:
-    """Answer ``--version``; 1 where standard output is closed or full."""
+    """Answer ``--version``; 1 where standard output is closed or full, 141 where its reader has gone."""
     try:
         if sys.stdout is None:
             raise OSError("it is closed")
         print(version_line(), flush=True)  # noqa: T201
     except OSError as error:
         sys.stdout = None  # or the interpreter tries once more at its end, and complains
+        if isinstance(error, BrokenPipeError):
+            return 141
         if sys.stderr is not None:
             print(f"error: cannot write to standard output: {error.strerror or error}", file=sys.stderr)  # noqa: T201
         return 1

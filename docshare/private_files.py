@@ -3,10 +3,32 @@
 Shared by the command line and the library. Every function raises ``OSError``; the callers say what that means to them.
 """
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+MAX_FILE_BYTES = 16 * 1024 * 1024  # 16 MB
+
+
+def read_file(path: str | Path) -> bytes:
+    """Return the content of a small file; that of a device, such as /dev/null, as far as it goes.
+
+    Raise ``OSError`` also for a pipe, whose writer may never come, and for more than ``MAX_FILE_BYTES``.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is a pipe")
+        with open(descriptor, "rb", closefd=False) as file:
+            raw = file.read(MAX_FILE_BYTES + 1) or b""  # None: a terminal on which nothing was typed
+    finally:
+        os.close(descriptor)
+    if len(raw) > MAX_FILE_BYTES:
+        raise OSError(errno.EFBIG, "it is larger than 16 MB")
+    return raw
 
 
 def make_directory(path: Path) -> None:

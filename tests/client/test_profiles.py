@@ -1,6 +1,7 @@
 """``Client()`` finds its server and credential in the arguments, the environment, and the profile, in this order."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,15 @@ def test_a_renewed_login_is_used_and_an_expired_one_is_reported(env: dict[str, s
     save_credentials(tmp_path, home={**login, "expires_at": 1})
     with pytest.raises(MissingCredential, match="has expired"):
         token()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="requires pipes")
+@pytest.mark.parametrize(("name", "error"), [("config.toml", BadAddress), ("credentials.json", MissingCredential)])
+def test_a_pipe_is_not_read(env: dict[str, str], tmp_path: Path, name: str, error: type[ClientError]) -> None:
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(error, match=name):
+        find(env)
 
 
 def test_a_client_takes_the_profile_and_shows_no_secret(env: dict[str, str]) -> None:

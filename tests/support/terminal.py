@@ -53,6 +53,12 @@ class Terminal:
         """Type ``text``."""
         os.write(self._master, text.encode())
 
+    def turn_echo_on(self) -> None:
+        """Have the terminal show what is typed, as a shell does at its prompt."""
+        modes = termios.tcgetattr(self._master)
+        modes[3] |= termios.ECHO
+        termios.tcsetattr(self._master, termios.TCSANOW, modes)
+
     def wait_for_text(self, text: str, *, after: int = 0) -> str:
         """Wait until ``text`` is shown after the position ``after``; return everything shown so far."""
         give_up = time.monotonic() + _TIMEOUT_S

@@ -12,6 +12,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
 
+from docshare.cli.framework.signals import disarm, list_ending_signals
+
 _INSTANCE_SETTINGS = frozenset(
     f"DOCSHARE_{name}"
     for name in ("DATA_DIR", "DATABASE_URL", "STORAGE_URL", "REDIS_URL", "SECRET_KEY_FILE", "WORKERS")
@@ -71,7 +73,7 @@ def wait_in_main_thread(stop: threading.Event) -> None:
 
 @contextmanager
 def trap_signals() -> Iterator[threading.Event]:
-    """Yield an event that the first Ctrl-C or SIGTERM sets; a second one ends the process at once.
+    """Yield an event that the first Ctrl-C, SIGTERM, or SIGHUP sets; a second one ends the process at once.
 
     A handler interrupts the main thread anywhere, also while it holds the lock of the event that it waits for, and
     would then wait for itself. So the handler only adds to a queue, and a thread sets the event.
@@ -84,11 +86,11 @@ def trap_signals() -> Iterator[threading.Event]:
             stop.set()
 
     def note_signal(number: int, _: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
+        disarm(number)
         arrivals.put(True)
 
     threading.Thread(target=set_stop, name="signals", daemon=True).start()
-    before = {number: signal.signal(number, note_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, note_signal) for number in list_ending_signals()}
     try:
         yield stop
     finally:

@@ -13,6 +13,7 @@ from docshare.cli.framework.app import HelpRequest
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import UNRENDERED, UNWRITABLE, ClosedPipe, ExitCode, Stop
 from docshare.cli.terminal.output import FieldNamesRequest
+from docshare.cli.terminal.text import clean
 
 
 def report(context: Context, error: BaseException) -> int:
@@ -44,9 +45,10 @@ def report(context: Context, error: BaseException) -> int:
 
 
 def _print_unsent(context: Context) -> None:
-    """Print on stderr what cannot be written to standard output, such as the link of a finished upload."""
+    """Print on stderr what cannot be written to standard output, such as the link of a finished upload, or the secret
+    of a new webhook, which no other message may show."""
     for text in dict.fromkeys(context.pending_output):
-        context.err(text)
+        context.err_raw(f"{clean(text)}\n")
 
 
 def _print_fields(context: Context, question: FieldNamesRequest) -> int:

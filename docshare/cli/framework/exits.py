@@ -29,6 +29,7 @@ class ExitCode(IntEnum):
     CHECK_FAILED = 13
     UNKNOWN_OUTCOME = 14
     DEADLINE = 124
+    HUNG_UP = 129
     INTERRUPTED = 130
     CLOSED_PIPE = 141
     TERMINATED = 143
@@ -54,6 +55,7 @@ MEANINGS: dict[ExitCode, str] = {
     ExitCode.CHECK_FAILED: "A check failed.",
     ExitCode.UNKNOWN_OUTCOME: "A write may or may not have happened; check before retrying.",
     ExitCode.DEADLINE: "Timed out: --deadline, or the --timeout of a tail or wait.",
+    ExitCode.HUNG_UP: "The terminal was closed (SIGHUP).",
     ExitCode.INTERRUPTED: "Interrupted (Ctrl-C).",
     ExitCode.CLOSED_PIPE: "The reader of standard output has gone.",
     ExitCode.TERMINATED: "Terminated (SIGTERM).",
@@ -86,6 +88,10 @@ class Stop(Exception):
 
 class Terminated(BaseException):
     """SIGTERM arrived. Not an ``Exception``, so that only cleanup code catches it."""
+
+
+class HungUp(Terminated):
+    """SIGHUP arrived: the terminal was closed."""
 
 
 class DeadlinePassed(BaseException):
@@ -123,6 +129,7 @@ def exit_code(error: BaseException) -> ExitCode:
 # The first match wins, so specific kinds come before general ones.
 _BY_KIND: dict[type[BaseException], ExitCode] = {
     KeyboardInterrupt: ExitCode.INTERRUPTED,
+    HungUp: ExitCode.HUNG_UP,
     Terminated: ExitCode.TERMINATED,
     DeadlinePassed: ExitCode.DEADLINE,
     ClosedPipe: ExitCode.CLOSED_PIPE,

@@ -15,7 +15,7 @@ import typer
 from docshare import __version__
 from docshare.cli.framework.app import UsageError
 from docshare.cli.framework.context import Context
-from docshare.cli.framework.exits import DeadlinePassed, ExitCode, Stop, Terminated, exit_code
+from docshare.cli.framework.exits import DeadlinePassed, ExitCode, HungUp, Stop, Terminated, exit_code
 from docshare.cli.framework.options import JSON_FORMATS
 from docshare.cli.framework.scopes import find_scopes
 from docshare.cli.local import credentials
@@ -59,6 +59,7 @@ def describe(context: Context, error: BaseException) -> Failure:
 
 _INTERRUPTIONS: dict[type[BaseException], tuple[str, str]] = {
     KeyboardInterrupt: ("interrupted", "interrupted"),
+    HungUp: ("hung_up", "the terminal was closed"),
     Terminated: ("terminated", "terminated"),
     DeadlinePassed: ("deadline", "the --deadline has passed"),
 }

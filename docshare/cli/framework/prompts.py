@@ -78,10 +78,10 @@ def prompt_secret(context: "Context", question: str, *, instead: str) -> str:
 
 def read_hidden(context: "Context", text: str) -> str:
     """Prompt with ``text`` and return the answer without echo; raise Stop (2) at the end of input (Ctrl-D)."""
-    import getpass
+    from docshare.cli.terminal.hidden_input import read_hidden as read_without_echo
 
     try:
-        return getpass.getpass(text, stream=context.stderr)
+        return read_without_echo(text, context.stderr)
     except EOFError:
         context.err_raw("\n")
         raise Stop(ExitCode.USAGE, "no input; nothing was changed", code="declined") from None

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from docshare.cli.framework.exits import DeadlinePassed, Terminated
+from docshare.cli.framework.exits import DeadlinePassed, HungUp, Terminated
 
 _RETRY_INTERVAL = 0.01  # seconds between attempts to raise a lost signal again
 _MAX_DEADLINE = 366 * 86_400.0  # seconds; the system clock does not accept every number
@@ -17,15 +17,33 @@ _received: list[type[BaseException]] = []  # exceptions that the signals of this
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one ends the process at once
+    disarm(signal.SIGTERM)
     _received.append(Terminated)
     raise Terminated
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    disarm(signal.SIGINT)
     _received.append(KeyboardInterrupt)
     raise KeyboardInterrupt
+
+
+def _hang_up(_number: int, _frame: FrameType | None) -> None:
+    disarm(signal.SIGHUP)
+    _received.append(HungUp)
+    raise HungUp
+
+
+def disarm(number: int) -> None:
+    """Have the next signal ``number`` end the process at once. SIGHUP is then ignored: if a terminal is closed, the
+    system and the shell may both send it."""
+    signal.signal(number, signal.SIG_IGN if number == getattr(signal, "SIGHUP", None) else signal.SIG_DFL)
+
+
+def list_ending_signals() -> list[signal.Signals]:
+    """Return the signals that end a command: SIGHUP only where the system has it and nohup does not ignore it."""
+    has_hangup = hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if has_hangup else [])]
 
 
 def raise_lost_signal() -> None:
@@ -38,13 +56,16 @@ def _expire(_number: int, _frame: FrameType | None) -> None:
     raise DeadlinePassed
 
 
+_HANDLERS = {"SIGINT": _interrupt, "SIGTERM": _terminate, "SIGHUP": _hang_up}
+
+
 @contextmanager
 def handle_signals() -> Iterator[None]:
-    """Turn SIGINT, SIGTERM and the deadline into exceptions while one command runs."""
+    """Turn SIGINT, SIGTERM, SIGHUP and the deadline into exceptions while one command runs."""
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
-    handlers: dict[int, Any] = {signal.SIGTERM: _terminate, signal.SIGINT: _interrupt}
+    handlers: dict[int, Any] = {number: _HANDLERS[number.name] for number in list_ending_signals()}
     if hasattr(signal, "SIGALRM"):
         handlers[signal.SIGALRM] = _expire
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
@@ -68,6 +89,8 @@ def _make_unraisable_hook(handlers: dict[int, Any], otherwise: Callable[[Any], A
     numbers = {Terminated: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}
     if hasattr(signal, "SIGALRM"):
         numbers[DeadlinePassed] = signal.SIGALRM
+    if hasattr(signal, "SIGHUP"):
+        numbers[HungUp] = signal.SIGHUP
 
     def hook(dropped: Any) -> None:
         number = numbers.get(dropped.exc_type)
@@ -99,7 +122,7 @@ def _send_signal(number: signal.Signals) -> None:
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Defer the first SIGINT or SIGTERM to the end of the block, so that cleanup finishes.
+    """Defer the first SIGINT, SIGTERM or SIGHUP to the end of the block, so that cleanup finishes.
 
     A second signal, or one after an earlier signal, ends the process at once.
     """
@@ -109,10 +132,10 @@ def defer_signals() -> Iterator[None]:
     came: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
+        disarm(number)
         came.append(number)
 
-    before: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in list_ending_signals()}
     handlers = {number: handler for number, handler in before.items() if callable(handler)}
     for number in handlers:
         signal.signal(number, note)

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from docshare import private_files
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.local.settings import CONFIG_SETTINGS
 from docshare.cli.local.storage import hold_lock, replace_file
@@ -43,11 +44,12 @@ class CliConfig(NamedTuple):
 def read_text(path: Path) -> str:
     """Return the text of the file; a missing one is empty. Raise Stop (2) if it cannot be read."""
     try:
-        return path.read_bytes().decode("utf-8")  # keeps the line endings
+        return private_files.read_file(path).decode("utf-8")  # keeps the line endings
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise Stop(ExitCode.USAGE, f"cannot read {path}: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise Stop(ExitCode.USAGE, f"cannot read {path}: {why}") from error
 
 
 def _parse(path: Path, text: str) -> dict[str, Any]:

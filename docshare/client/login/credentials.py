@@ -148,8 +148,10 @@ def _write_error(path: Path, error: OSError) -> LocalFileError:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    from docshare.private_files import read_file
+
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from docshare.client.address import parse_origin
 from docshare.client.errors import BadAddress, MissingCredential, Refused
 from docshare.directories import resolve_directory
+from docshare.private_files import read_file
 
 if TYPE_CHECKING:
     from docshare.client.login.credentials import Credential
@@ -151,8 +152,7 @@ def _run_token_command(command: str) -> str:
 
 def _read_toml(path: str) -> dict[str, Any]:
     try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
+        return tomllib.loads(read_file(path).decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError) as error:

@@ -287,6 +287,13 @@ def test_a_damaged_file_is_reported(bare_shell: Shell, name: str, damaged: str) 
     assert name in done.err
 
 
+def test_an_empty_device_is_an_empty_configuration(bare_shell: Shell, api: FakeApi) -> None:
+    write_config(bare_shell, "")
+    get_config_path(bare_shell).unlink()
+    get_config_path(bare_shell).symlink_to(os.devnull)
+    assert bare_shell("files", "list", "--url", api.url, env={"DOCSHARE_TOKEN": KEY}).code == 0
+
+
 def test_a_damaged_refresh_token_is_not_sent(bare_shell: Shell, api: FakeApi) -> None:
     add_profile(bare_shell, "work", api.url)
     path = bare_shell.home / "config" / "credentials.json"

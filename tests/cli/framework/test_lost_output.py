@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands.fakes.uploads import FakeUploads, share_url
+from tests.cli.commands.fakes.webhooks import SECRET, FakeWebhooks
 from tests.cli.framework.test_process import DOCSHARE, env  # noqa: F401 - a fixture
+from tests.support.outside.fake_api import FakeApi
 
 PROGRAM = " ".join(DOCSHARE)
 REDIRECTIONS = [">/dev/full", ">&-"]
@@ -76,6 +78,17 @@ def test_a_credential_that_is_printed_only_once_goes_to_stderr_instead(
     told = done.stderr.splitlines()
     at = next(number for number, text in enumerate(told) if "cannot write to standard output" in text)
     assert re.fullmatch(made, told[at + 1]), told
+
+
+@pytest.mark.parametrize("where", [*REDIRECTIONS, ">/dev/full --json"])
+def test_the_secret_of_a_webhook_is_printed_on_stderr_instead(
+    env: dict[str, str],  # noqa: F811
+    api: FakeApi,
+    where: str,
+) -> None:
+    FakeWebhooks(api)
+    done = run_shell_line(env, f"{PROGRAM} webhooks create https://hooks.example/x --all {where}")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, SECRET)
 
 
 def test_links_that_could_not_be_written_to_a_closed_pipe_are_on_stderr(

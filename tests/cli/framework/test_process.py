@@ -94,10 +94,16 @@ def test_prompts_are_shown_only_on_a_terminal(env: dict[str, str], api: FakeApi)
     assert len(api.list_requests("DELETE", f"/files/{ID}")) == 1
 
 
-def test_the_key_prompt_hides_the_input(env: dict[str, str], api: FakeApi) -> None:
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_the_key_prompt_hides_the_input(env: dict[str, str], api: FakeApi, *, is_resumed: bool) -> None:
+    """After Ctrl-Z the shell turns the echo on for its own line, and its ``fg`` sends SIGCONT."""
     del env["DOCSHARE_TOKEN"], env["DOCSHARE_URL"]
     with Terminal([*DOCSHARE, "profile", "add", "work", "--url", api.url], env) as terminal:
-        terminal.wait_for_text("API key: ")
+        shown = terminal.wait_for_text("API key: ")
+        if is_resumed:
+            terminal.turn_echo_on()
+            terminal.process.send_signal(signal.SIGCONT)
+            terminal.wait_for_text("API key: ", after=len(shown))
         terminal.type(f"{TOKEN}\n")
         ended = terminal.wait_for_exit()
     assert ended.code == 0
@@ -168,10 +174,11 @@ def test_a_closed_pipe_ends_the_command_silently_with_141(env: dict[str, str], a
         assert child.wait(timeout=30) == 141
 
 
-def test_help_into_a_closed_pipe_is_silent(env: dict[str, str]) -> None:
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_a_text_into_a_closed_pipe_is_silent(env: dict[str, str], option: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = run_docshare(env, "--help", stdout=writer, capture_output=False, stderr=subprocess.PIPE)
+    done = run_docshare(env, option, stdout=writer, capture_output=False, stderr=subprocess.PIPE)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")
 
@@ -183,7 +190,7 @@ def test_a_full_disk_is_reported(env: dict[str, str]) -> None:
     assert b"No space left on device" in done.stderr
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_the_command_with_its_code_and_without_a_traceback(
     env: dict[str, str], number: signal.Signals, code: int
 ) -> None:
@@ -201,7 +208,10 @@ def test_a_signal_ends_the_command_with_its_code_and_without_a_traceback(
     assert json.loads(err)["error"]["exit"] == code
 
 
-def test_an_interrupted_download_leaves_no_file(env: dict[str, str], api: FakeApi, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_an_interrupted_download_leaves_no_file(
+    env: dict[str, str], api: FakeApi, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     place = tmp_path / "work"
     place.mkdir()
     headers = {"Content-Type": "application/pdf", "Content-Length": "1000000"}
@@ -209,9 +219,9 @@ def test_an_interrupted_download_leaves_no_file(env: dict[str, str], api: FakeAp
     with subprocess.Popen([*DOCSHARE, "download", ID], env=env, cwd=place, stdout=-1, stderr=-1) as child:
         while not any(path.stat().st_size for path in place.iterdir()):
             assert child.poll() is None
-        child.send_signal(signal.SIGTERM)
+        child.send_signal(number)
         child.communicate(timeout=30)
-    assert child.returncode == 143
+    assert child.returncode == code
     assert list(place.iterdir()) == []
 
 

@@ -4,11 +4,13 @@ import contextlib
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 
 import pytest
 
-from docshare.cli.framework.exits import DeadlinePassed, Terminated
-from docshare.cli.framework.signals import handle_signals, raise_lost_signal
+from docshare.cli.framework.background import trap_signals
+from docshare.cli.framework.exits import DeadlinePassed, HungUp, Terminated
+from docshare.cli.framework.signals import defer_signals, handle_signals, raise_lost_signal
 
 
 class SignalingObject:
@@ -31,7 +33,12 @@ def _run_command(number: signal.Signals) -> None:
 
 @pytest.mark.parametrize(
     ("number", "error"),
-    [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt), (signal.SIGALRM, DeadlinePassed)],
+    [
+        (signal.SIGTERM, Terminated),
+        (signal.SIGINT, KeyboardInterrupt),
+        (signal.SIGHUP, HungUp),
+        (signal.SIGALRM, DeadlinePassed),
+    ],
 )
 def test_a_signal_in_a_finalizer_still_ends_the_command(number: signal.Signals, error: type[BaseException]) -> None:
     with pytest.raises(error):
@@ -78,3 +85,42 @@ def test_a_loop_that_runs_on_notices_that_a_signal_was_lost() -> None:
         _continue_after_signal()
     with handle_signals():
         raise_lost_signal()  # which a later command has nothing to do with
+
+
+def test_a_closed_terminal_may_send_its_signal_twice() -> None:
+    cleaned = []
+
+    def run() -> None:
+        with handle_signals():
+            try:
+                signal.raise_signal(signal.SIGHUP)
+            finally:
+                signal.raise_signal(signal.SIGHUP)
+                with defer_signals():
+                    cleaned.append(True)
+
+    with pytest.raises(HungUp):
+        run()
+    assert cleaned == [True]
+
+
+@pytest.fixture
+def nohup() -> Iterator[None]:
+    """Ignore SIGHUP, as nohup does."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("nohup")
+def test_a_command_that_ignores_a_closed_terminal_continues() -> None:
+    with handle_signals(), defer_signals(), trap_signals() as stop:
+        signal.raise_signal(signal.SIGHUP)
+        assert not stop.wait(0.1)
+
+
+def test_a_closed_terminal_stops_a_server() -> None:
+    with trap_signals() as stop:
+        signal.raise_signal(signal.SIGHUP)
+        signal.raise_signal(signal.SIGHUP)
+        assert stop.wait(10)

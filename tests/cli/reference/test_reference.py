@@ -129,7 +129,7 @@ CODES = {
     0: "Done", 1: "Unexpected error", 2: "Invalid usage", 3: "Not found", 4: "Missing, invalid",
     5: "Forbidden", 6: "The plan", 7: "Conflict", 8: "Gone", 9: "The server rejected", 10: "Still rate limited",
     11: "Server or network failure", 12: "Some of several", 13: "A check failed", 14: "A write may", 124: "Timed out",
-    130: "Interrupted", 141: "The reader", 143: "Terminated",
+    129: "The terminal was closed", 130: "Interrupted", 141: "The reader", 143: "Terminated",
 }  # fmt: skip
 
 

@@ -19,15 +19,24 @@ _END_OF_DAY = time(23, 59, 59)
 
 
 def parse_json(text: str, what: str) -> Any:
-    """Parse ``text`` as JSON; raise Stop (2) with ``what`` as its name."""
+    """Parse ``text`` as JSON; raise Stop (2) with ``what`` as its name, also for an object with a key twice."""
     try:
-        return json.loads(text, parse_constant=_reject_constant)
+        return json.loads(text, parse_constant=_reject_constant, object_pairs_hook=_build_object)
     except (ValueError, RecursionError) as error:
         raise Stop(ExitCode.USAGE, f"{what} is not valid JSON: {error}") from None
 
 
 def _reject_constant(word: str) -> float:
     raise ValueError(f"{word} is not a JSON value")
+
+
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"duplicate key {key}")
+        found[key] = value
+    return found
 
 
 def is_duration(text: str) -> bool:

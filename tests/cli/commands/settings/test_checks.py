@@ -80,6 +80,7 @@ REJECTED: list[tuple[list[str], str]] = [
     (['gateFields:=[{"key":"a","label":"A","type":"text"}]'], "exactly one field of type email"),
     (["gateFields=form"], "gateFields is not valid JSON"),
     (["gateFields:={"], "gateFields is not valid JSON"),
+    (['pageRange:={"from":1,"to":2,"to":3}'], "pageRange is not valid JSON: duplicate key to"),
     (["slug=@/nowhere.json"], "slug: cannot read /nowhere.json"),
     (["--gate", "/nowhere.json"], "--gate: cannot read /nowhere.json"),
     (["--from-file", "/nowhere.json"], "--from-file: cannot read /nowhere.json"),
@@ -148,6 +149,8 @@ def test_an_invalid_form_is_reported_with_its_file_and_the_expected_shape(
         ("a.json", '{"neverExpire": true, "deleteAt": "2030-01-01T00:00:00Z"}', "cannot be used together"),
         ("a.json", '{"viewerSettings": {"flip": {"speedMs": 1}}}', "from 200 to 1200"),
         ("a.json", "[" * 100_000, "is not valid JSON"),
+        ("a.json", '{"viewLimit": 1, "slug": "a", "viewLimit": 5}', "duplicate key viewLimit"),
+        ("a.json", '{"viewerSettings": {"flip": {"rtl": true, "rtl": false}}}', "duplicate key rtl"),
     ],
 )
 def test_a_settings_file_is_validated_in_the_same_way(

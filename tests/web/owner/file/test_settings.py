@@ -227,6 +227,54 @@ def test_saving_an_old_form_does_not_undo_later_changes(world: World) -> None:
     assert shared.has_values({"slug": "mine", "askReceipt": True, "watermark": True, "viewerSettings": both})
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "since", "typed", "stored_now"),
+    [
+        (
+            "gateFields",
+            [{"key": "mail", "label": "Mail", "type": "email", "required": True}],
+            [
+                {"key": "mail", "label": "Mail", "type": "email", "required": True},
+                {"key": "firm", "label": "Firm", "type": "text", "required": True},
+            ],
+            {"gateFields.0.label": "Your mail"},
+            "Mail, Firm",
+        ),
+        ("gateDomains", ["a.example"], [], {"gateDomains": "b.example"}, "none"),
+        ("gateDomains", ["a.example"], ["a.example", "c.example"], {"gateDomains": ""}, "a.example, c.example"),
+        ("pageRange", {"from": 1, "to": 2}, {"from": 2, "to": 3}, {"pageRange.to": "3"}, "pages 2 to 3"),
+        ("pageRange", {"from": 1, "to": 2}, {"from": 0, "to": 0}, {"pageRange.to": "3"}, "all pages"),
+    ],
+)
+def test_an_old_form_replaces_a_changed_list_only_when_it_is_saved_again(
+    world: World, name: str, first: Any, since: Any, typed: dict[str, str], stored_now: str
+) -> None:
+    shared = ConfiguredFile(world, world.pia)
+    shared.change_settings(**{name: first})
+    http = sign_in_browser(world, world.pia)
+    form = open_settings_form(http, shared)
+    shared.change_settings(**{name: since})
+    before = shared.get_file()
+    page = form.send_refused(409, {**typed, "askReceipt": "on"})
+    assert f"Stored now: {stored_now}. Save again to replace it." in form_error(page)
+    assert shared.get_file() == before
+    again = Form(http, f"/files/{shared.made['uuid']}/settings", page=page)
+    assert again.send_and_follow({}) == "Saved."
+    kept = build_form_values(name, first) | typed
+    assert shared.has_values({"askReceipt": True})
+    shown = open_settings_form(http, shared).fields
+    assert {key: shown.get(key, "") for key in kept} == kept
+
+
+def test_an_old_form_that_asks_for_the_stored_list_is_saved(world: World) -> None:
+    shared = ConfiguredFile(world, world.pia)
+    http = sign_in_browser(world, world.pia)
+    form = open_settings_form(http, shared)
+    shared.change_settings(gateDomains=["a.example"], pageRange={"from": 1, "to": 2})
+    form.send_and_follow({"gateDomains": "a.example", "askReceipt": "on"})
+    assert shared.has_values({"gateDomains": ["a.example"], "pageRange": {"from": 1, "to": 2}, "askReceipt": True})
+
+
 def test_a_password_can_be_set_preserved_and_removed(world: World) -> None:
     shared = ConfiguredFile(world, world.bea)
     http = sign_in_browser(world, world.bea)

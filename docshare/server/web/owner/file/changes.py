@@ -15,13 +15,14 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.settings import SETTINGS, parse_settings, required_plan
 from docshare.contract.viewer import VIEWER_BLOCKS, ViewerField
-from docshare.server.web.owner.file.controls import CHECKED, CLEAR_PASSWORD, VIEWER_SETTINGS
+from docshare.server.web.owner.file.controls import CHECKED, CLEAR_PASSWORD, VIEWER_SETTINGS, build_fields
 
 DISPLAYED_FIELD = "shown"  # the hidden field with the values that the form showed
 _INTEGER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 _NOT_IN_KEY = re.compile(r"[^a-z0-9]+")
 _NUMBER = re.compile(r"-?[0-9]{0,9}(?:\.[0-9]{0,9})?", re.ASCII)
 _ALL_PAGES = {"from": 0, "to": 0}
+_LISTS = ("gateFields", "gateDomains", "pageRange")  # settings that a form can only replace as a whole
 FormValues = Mapping[str, str]
 
 
@@ -42,6 +43,37 @@ def read_changes(form: FormValues, file: Mapping[str, Any], plan: Plan) -> FormC
         return FormChanges(None, {}, [problem])
     body, problems = _build_settings_body(shown, form, file)
     return FormChanges(shown, body, problems + _list_problems(body, form, plan))
+
+
+def reject_outdated(read: FormChanges, file: Mapping[str, Any], plan: Plan) -> FormChanges:
+    """Return ``read`` with a problem (``conflict``) for each list that it changes although ``file`` has another one
+    than the form showed: a question or domain that was added meanwhile would be lost.
+
+    ``shown`` then has the stored list, so that submitting the form again replaces it.
+    """
+    shown, problems = dict(read.shown or {}), list(read.problems)
+    for name in _LISTS:
+        if name in read.body:
+            stored, wanted = (_list_control_values(name, each, plan) for each in (file, {**file, **read.body}))
+            if stored not in ({key: shown.get(key, "") for key in stored}, wanted):
+                shown |= stored
+                now = _describe_list(name, file)
+                detail = f"Changed since you opened this form. Stored now: {now}. Save again to replace it."
+                problems.append(Problem("conflict", detail, hint="", field=name))
+    return FormChanges(shown if read.shown is not None else None, read.body, problems)
+
+
+def _list_control_values(name: str, file: Mapping[str, Any], plan: Plan) -> dict[str, str]:
+    return {control.name: control.value for field in build_fields((name,), file, plan) for control in field.controls}
+
+
+def _describe_list(name: str, file: Mapping[str, Any]) -> str:
+    stored = file.get(name)
+    if not stored:
+        return "all pages" if name == "pageRange" else "none"
+    if name == "pageRange":
+        return f"pages {stored['from']} to {stored['to']}"
+    return ", ".join(row["label"] if isinstance(row, dict) else row for row in stored)
 
 
 def parse_displayed_values(text: str) -> dict[str, str]:

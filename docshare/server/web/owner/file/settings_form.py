@@ -20,7 +20,8 @@ Reject = Callable[[SignedInOwner, OwnedFile, dict[str, str], Mapping[str, str] |
 def store_changes(owner: SignedInOwner, name: str, tab: str, reject: Reject) -> AnyResponse:
     """Store the settings changed in the form of the page ``tab``. Raises ``not_found``; other problems are shown."""
     owned, sent = find_owned_file(owner, name), read_form()
-    shown, body, problems = changes.read_changes(sent, owned.file, owner.caller.plan)
+    read = changes.read_changes(sent, owned.file, owner.caller.plan)
+    shown, body, problems = read if read.problems else changes.reject_outdated(read, owned.file, owner.caller.plan)
     if not problems:
 
         def merge(stored: dict[str, Any]) -> dict[str, Any]:
