@@ -16,7 +16,7 @@ MAX_FILE_BYTES = 16 * 1024 * 1024  # 16 MB
 def read_file(path: str | Path) -> bytes:
     """Return the content of a small file; that of a device, such as /dev/null, as far as it goes.
 
-    Raise ``OSError`` also for a pipe, whose writer may never come, and for more than ``MAX_FILE_BYTES``.
+    Raise ``OSError`` also for a pipe, because nobody may ever write to it, and for more than ``MAX_FILE_BYTES``.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:

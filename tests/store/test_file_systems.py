@@ -15,9 +15,9 @@ import pytest
 
 from docshare.server.store import reserve
 from docshare.server.store.blobs import FolderStore
+from docshare.server.store.file_names import link_or_copy, move_to_new, sync_directory
 from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 from docshare.server.store.master_keys import KeyFile
-from docshare.server.store.trees import link_or_copy, move_to_new, sync_directory
 
 
 @pytest.fixture

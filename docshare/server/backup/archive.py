@@ -19,7 +19,7 @@ from docshare.server.backup.manifest import (
     build_start,
     parse_manifest,
 )
-from docshare.server.store.trees import sync_directory
+from docshare.server.store.file_names import sync_directory
 
 _BLOCK_BYTES = 512  # bytes; the block size of tar
 _MODE = 0o600

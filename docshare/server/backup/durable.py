@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO
 
-from docshare.server.store.trees import sync_directory
+from docshare.server.store.file_names import sync_directory
 
 BLOCK_BYTES = 1 << 20
 

@@ -22,10 +22,10 @@ from docshare.server.runtime import open_blobs, open_store, open_vault, random_t
 from docshare.server.store import copying
 from docshare.server.store.blobs import BlobStore, FolderStore
 from docshare.server.store.database import Store
+from docshare.server.store.file_names import sync_directory
 from docshare.server.store.tables import contents as content_rows
 from docshare.server.store.tables import instance as instance_rows
 from docshare.server.store.tables.contents import BlobRow
-from docshare.server.store.trees import sync_directory
 from docshare.server.store.vault import Vault
 
 Progress = Callable[[int, int], None]

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 from docshare.server.backup import durable
-from docshare.server.store.trees import sync_directory
+from docshare.server.store.file_names import sync_directory
 
 READY, PARTIAL = "restoring", "restoring.part"
 ASIDE_PREFIX = "before-restore-"

@@ -28,10 +28,10 @@ from docshare.server.backup.manifest import (
 from docshare.server.backup.placing import ASIDE_NAME_FILE, ASIDE_PREFIX, PARTIAL, READY, finish_restore
 from docshare.server.backup.sources import MemberStream, Source
 from docshare.server.store.database_file import DatabaseFile
+from docshare.server.store.file_names import link_or_copy, sync_directory
 from docshare.server.store.migrations import STEPS
 from docshare.server.store.tables import STREAMS, deliveries, mail, oauth, sign_in
 from docshare.server.store.tables import contents as content_rows
-from docshare.server.store.trees import link_or_copy, sync_directory
 
 _INCOMING = "incoming"  # the members as received, below PARTIAL
 # Clients keep the last id that they saw of a stream, and would miss later events with lower ids.

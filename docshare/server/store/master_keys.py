@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from docshare.server.store.trees import move_to_new, sync_directory
+from docshare.server.store.file_names import move_to_new, sync_directory
 
 KEY_BYTES = 32
 _HEX_CHARS = 2 * KEY_BYTES

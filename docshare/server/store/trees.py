@@ -1,55 +1,14 @@
-"""Remove folders that a hostile document may have filled, and make names durable on any file system."""
+"""Remove folders that a hostile document may have filled."""
 
 import errno
 import os
-import shutil
 import stat
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 _DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_DEPTH = 32  # of directories that cannot be moved, one in another
 _OTHER_MOUNT = (errno.EBUSY, errno.EXDEV)  # a mount in the directory, which must not be removed
-# Errors of file systems without hard links: exFAT, network shares, folders that a virtual machine shares.
-_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-
-
-def sync_directory(directory: Path) -> None:
-    """Return once the names in ``directory`` are on the disk. Some network file systems cannot be asked for that."""
-    if sys.platform == "win32":
-        return  # a directory cannot be opened there
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            raise
-    finally:
-        os.close(handle)
-
-
-def move_to_new(source: Path, target: Path) -> None:
-    """Move a file within a file system, unlike a rename never over another one. Raises FileExistsError, OSError."""
-    try:
-        os.link(source, target)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        source.replace(target)
-    else:
-        source.unlink()
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """Give a file that is never changed another name; copy it where there are no hard links. Raises OSError."""
-    try:
-        os.link(source, target)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        shutil.copy(source, target)
 
 
 def remove_tree(path: Path) -> bool:
