@@ -8,7 +8,7 @@ minute later.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from docshare.contract.limits import SECOND
+from docshare.contract.limits import HOUR, SECOND
 from docshare.contract.webhooks import DISABLE_AFTER, RETRY_MS, retry_delay
 from docshare.server.logs import LOGGER
 from docshare.server.rules import deliveries as rules
@@ -24,6 +24,7 @@ from docshare.server.store.tables.deliveries import ClaimedDelivery as ClaimedDe
 _QUEUE = "deliveries"  # one key for all accounts, because a batch contains deliveries of many
 _LEASE_MS = 30 * SECOND  # an attempt takes at most 10 seconds and is recorded at once
 _ANY_TIME = 2**63 - 1
+_MAX_CLOCK_ERROR_MS = HOUR
 
 
 class AttemptResult(NamedTuple):
@@ -101,12 +102,17 @@ def release_claims(rt: Runtime) -> int:
 
 def reschedule_distant(rt: Runtime) -> int:
     """Make the deliveries due that are scheduled later than any retry is, as after a clock that was ahead has been
-    corrected. Return how many."""
+    corrected. Return how many.
+
+    A clock that is behind shows retries as late as that, too. They wait for it to be corrected unless it is more than
+    an hour behind, because a retry must not be sent early.
+    """
     now = rt.clock()
-    if not deliveries.has_scheduled_after(rt.db, now + max(RETRY_MS)):
+    latest = now + max(RETRY_MS) + _MAX_CLOCK_ERROR_MS
+    if not deliveries.has_scheduled_after(rt.db, latest):
         return 0
     with rt.db.write(_QUEUE):
-        return deliveries.reschedule_after(rt.db, now + max(RETRY_MS), now)
+        return deliveries.reschedule_after(rt.db, latest, now)
 
 
 def _apply_result(rt: Runtime, result: AttemptResult, now: int) -> None:
