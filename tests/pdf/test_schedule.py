@@ -73,6 +73,16 @@ def test_the_least_recently_charged_key_is_dropped_first() -> None:
     assert [ledger.total_s(key, 0.0) for key in "abc"] == [2.0, 0.0, 1.0]
 
 
+def test_the_average_of_a_document_is_forgotten_after_the_window() -> None:
+    budget = ProcessorBudget()
+    quick, heavy = make_tenant("ada", "quick"), make_tenant("ada", "heavy")
+    budget.charge(quick, 0.05, 0.0)
+    budget.charge(heavy, 5.0, WINDOW_S - 1)
+    assert budget.expected_s(quick) == 0.05
+    budget.charge(heavy, 5.0, WINDOW_S)
+    assert budget.expected_s(quick) > 1  # that of the owner
+
+
 def test_a_document_that_stalled_is_limited_to_two_seconds_for_every_owner() -> None:
     budget = ProcessorBudget()
     budget.charge(make_tenant("mal", "bomb"), 10.0, 0.0, stalled=True)

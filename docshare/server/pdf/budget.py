@@ -81,21 +81,23 @@ class SpendingWindow:
 
 
 class _RunningAverages:
-    """The average seconds of the recent jobs of each key, for the ``max_keys`` most recent keys."""
+    """The average seconds of the recent jobs of each key. Keys without a job in ``WINDOW_S`` seconds are forgotten, and
+    the oldest ones above ``max_keys``."""
 
     def __init__(self, max_keys: int = _MAX_KEYS) -> None:
         self._max_keys = max_keys
-        self._averages: OrderedDict[str, float] = OrderedDict()
+        self._averages: OrderedDict[str, tuple[float, float]] = OrderedDict()  # seconds, time of the last job
 
-    def add(self, key: str, seconds: float) -> None:
-        average = self._averages.get(key, seconds)
-        self._averages[key] = average + _RECENT_SHARE * (seconds - average)
+    def add(self, key: str, seconds: float, now: float) -> None:
+        average, _ = self._averages.get(key, (seconds, now))
+        self._averages[key] = average + _RECENT_SHARE * (seconds - average), now
         self._averages.move_to_end(key)
-        if len(self._averages) > self._max_keys:
+        while len(self._averages) > self._max_keys or next(iter(self._averages.values()))[1] <= now - WINDOW_S:
             self._averages.popitem(last=False)
 
     def get(self, key: str) -> float | None:
-        return self._averages.get(key)
+        average, _ = self._averages.get(key, (None, 0.0))
+        return average
 
 
 class ProcessorBudget:
@@ -121,8 +123,8 @@ class ProcessorBudget:
 
         ``proves``: the document is proven if the job is not slow.
         """
-        self._owner_averages.add(tenant.owner, seconds)
-        self._content_averages.add(tenant.content, seconds)
+        self._owner_averages.add(tenant.owner, seconds, now)
+        self._content_averages.add(tenant.content, seconds, now)
         if stalled:
             seconds += RESTART_S
             self._stalled_owners.add(tenant.owner, 1.0, now)
