@@ -8,25 +8,32 @@ def test_a_mixed_load_gets_only_expected_responses() -> None:
     tally = mixed_load.run_load(minutes=0.15, clients=6, rate=60)
     assert tally.problems == []
     assert {"upload", "detail", "events", "page", "reading", "image", "settings"} <= tally.ms.keys()
-    assert all(sample.rss_mib > 0 and sample.descriptors > 0 for sample in tally.samples)
+    assert all(sample.server_mib > sample.worker_mib > 0 and sample.descriptors > 0 for sample in tally.samples)
 
 
 def test_growth_is_judged_after_the_warm_up() -> None:
     """Memory, descriptors and threads may grow for ten minutes, and must then stay flat."""
 
-    def make_samples(minutes: int, descriptors_per_hour: float, threads_per_hour: float) -> list[mixed_load.LoadSample]:
+    def make_samples(minutes: int, **per_hour: float) -> list[mixed_load.LoadSample]:
         samples = []
         for minute in range(minutes + 1):
             late = max(0, minute - 10) / 60
-            early = min(minute, 10) * 20  # of the warm-up
-            descriptors, threads = round(early + late * descriptors_per_hour), round(early + late * threads_per_hour)
-            samples.append(mixed_load.LoadSample(minute * 60.0, 300.0 + early, descriptors, threads, 1.0))
+            early = min(minute, 10) * 20.0  # of the warm-up
+            values = {name: early + late * per_hour.get(name, 0) for name in grown}
+            samples.append(mixed_load.LoadSample(at=minute * 60.0, wal_mib=1.0, **values))
         return samples
 
-    assert mixed_load.find_growth(make_samples(120, 0, 0)) == []
-    assert [line.split(":")[0] for line in mixed_load.find_growth(make_samples(120, 6, 0))] == ["descriptors"]
-    assert [line.split(":")[0] for line in mixed_load.find_growth(make_samples(120, 0, 6))] == ["threads"]
-    assert mixed_load.find_growth(make_samples(9, 0, 0)) == []
+    grown = {
+        "server_mib": "memory of the server",
+        "worker_mib": "memory of the largest worker",
+        "processes": "processes",
+        "descriptors": "descriptors",
+        "threads": "threads",
+    }
+    assert mixed_load.find_growth(make_samples(120)) == []
+    for name, title in grown.items():
+        assert [line.split(":")[0] for line in mixed_load.find_growth(make_samples(120, **{name: 6}))] == [title]
+    assert mixed_load.find_growth(make_samples(9)) == []
 
 
 def test_an_unexpected_status_is_a_problem() -> None:
