@@ -4,6 +4,7 @@ import io
 import itertools
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,6 +95,73 @@ def test_bytes_that_the_store_cannot_delete_are_deleted_later(
     assert (list_pending_removals(world), gone & set(list_stored_keys(world.rt))) == ([], set())
 
 
+class LockingStore(BrokenStore):
+    """A delete function for the store of ``world`` that rejects the deletion of the keys in ``locked``."""
+
+    def __init__(self, world: World, locked: set[str], error: Exception) -> None:
+        super().__init__(world, error)
+        self._locked = locked
+
+    def delete(self, key: str) -> None:
+        self.is_broken = key in self._locked
+        super().delete(key)
+
+
+REJECTIONS = [StorageUnreachableError("AccessDenied: a retention rule"), PermissionError(1, "Operation not permitted")]
+
+
+@pytest.mark.parametrize("error", REJECTIONS)
+def test_bytes_that_the_store_refuses_to_delete_do_not_keep_others(
+    world: World, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    uuids = [world.pia.upload(simple_pdf(pages=pages))["uuid"] for pages in (1, 2, 3)]
+    keys = set(list_stored_keys(world.rt))
+    with DirectoryLock(world.rt.blobs.backup_lock.parent, BACKUP_LOCK):
+        assert [purge_file(world, uuid) for uuid in uuids] == [200] * 3
+    ((first,), *_) = world.rt.db.fetch_all("SELECT blob FROM blob_removals ORDER BY requested_at, blob")
+    monkeypatch.setattr(world.rt.blobs, "delete", LockingStore(world, {first}, error).delete)
+    run_removals(world)
+    assert (set(list_stored_keys(world.rt)), list_pending_removals(world)) == ({first}, [first])
+    assert first in keys
+
+
+@pytest.mark.parametrize("error", REJECTIONS)
+def test_many_bytes_that_cannot_be_deleted_do_not_keep_others(
+    world: World, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """A run stops after several failures, so each run must begin with other bytes."""
+    uuids = [world.pia.upload(simple_pdf(pages=pages))["uuid"] for pages in range(1, 5)]
+    keys = list_stored_keys(world.rt)
+    with DirectoryLock(world.rt.blobs.backup_lock.parent, BACKUP_LOCK):
+        assert [purge_file(world, uuid) for uuid in uuids] == [200] * 4
+    monkeypatch.setattr(removals, "_MAX_FAILURES", 1)
+    monkeypatch.setattr(world.rt.blobs, "delete", LockingStore(world, set(keys[1:]), error).delete)
+    for _ in range(200):
+        run_removals(world)
+        if keys[0] not in list_pending_removals(world):
+            break
+    assert list_stored_keys(world.rt) == keys[1:]
+
+
+def test_a_store_that_does_not_answer_is_not_asked_for_every_blob(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uuids = [world.pia.upload(simple_pdf(pages=pages))["uuid"] for pages in (1, 2, 3)]
+    with DirectoryLock(world.rt.blobs.backup_lock.parent, BACKUP_LOCK):
+        assert [purge_file(world, uuid) for uuid in uuids] == [200] * 3
+    asked: list[str] = []
+    seconds = itertools.count(step=5)
+
+    def time_out(key: str) -> None:
+        asked.append(key)
+        raise StorageUnreachableError("timed out")
+
+    monkeypatch.setattr(removals, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(world.rt.blobs, "delete", time_out)
+    run_removals(world)
+    assert (len(asked), len(list_pending_removals(world))) == (1, 3)
+
+
 def test_no_removal_is_pending_if_the_store_works(world: World) -> None:
     uuid = world.pia.upload()["uuid"]
     assert (upload_asset(world, uuid), upload_asset(world, uuid), replace_content(world, uuid)) == (200, 200, 200)
@@ -165,6 +233,20 @@ def test_more_orphans_than_crashes_leave_are_kept_in_a_shared_store(
     assert "the database may be an old copy" in caplog.text
     store.delete(keys[0])
     assert removals.delete_orphans(world.rt) == MAX_CRASH_ORPHANS
+
+
+def test_an_orphan_that_cannot_be_deleted_does_not_keep_others(
+    world: World, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = use_shared_store(world, tmp_path)
+    keys = [store_content(store) for _ in range(3)]
+    for key in keys:
+        set_age(world, store.path(key), ORPHAN_AGE_MS + 1000)
+    (first,) = [key for keys_of_folder in store.list_old(world.clock()) for key in keys_of_folder][:1]
+    monkeypatch.setattr(store, "delete", LockingStore(world, {first}, PermissionError(1, "no")).delete)
+    with pytest.raises(PermissionError):
+        removals.delete_orphans(world.rt)
+    assert list_stored_keys(world.rt) == [first]
 
 
 def store_content(store: FolderStore) -> str:

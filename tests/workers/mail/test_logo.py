@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from docshare.server import admin
+from docshare.server.store.blobs import StorageUnreachableError
+from docshare.server.store.stored_bytes import StoredBytes
 from docshare.server.workers.jobs import MAIL_JOBS
 from tests.support.documents.images import make_picture
 from tests.support.outside.mail_server import FakeMailServer, read_part
@@ -60,4 +62,18 @@ def test_an_invitation_without_a_logo_has_no_image(make: Callable[..., World], s
 
 def test_a_type_that_mail_programs_do_not_show_is_left_out(make: Callable[..., World]) -> None:
     _, message = send_invitation(make, {}, make_picture("WEBP"), "logo.webp")
+    assert list_images(message) == []
+
+
+@pytest.mark.parametrize("error", [StorageUnreachableError("it is slow"), OSError(5, "Input/output error")])
+def test_a_logo_that_cannot_be_read_does_not_keep_the_mail(
+    make: Callable[..., World], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Otherwise each run of the job would use up an attempt, and stop before the mails behind this one."""
+
+    def fail(self: StoredBytes, mode: str = "rb") -> None:
+        raise error
+
+    monkeypatch.setattr(StoredBytes, "open", fail)
+    _, message = send_invitation(make, {})
     assert list_images(message) == []

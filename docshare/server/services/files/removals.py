@@ -5,15 +5,18 @@ store does not answer then, or a backup is being made, the job ``delete_remember
 """
 
 import logging
+import time
 from collections.abc import Sequence
 
 from docshare.server import faults
 from docshare.server.runtime import Runtime
-from docshare.server.store.blobs import MAX_CRASH_ORPHANS, ORPHAN_AGE_MS, REMOVAL_JOB
+from docshare.server.store.blobs import MAX_CRASH_ORPHANS, ORPHAN_AGE_MS, REMOVAL_JOB, StorageUnreachableError
 from docshare.server.store.lock import is_locked
 from docshare.server.store.tables import contents, removals
 
 _BATCH = 500
+_MAX_FAILURES = 20  # in one run: each is a request to the store, which repeats every few seconds
+_FAILURE_SECONDS = 2.0  # that they may take together; other jobs wait meanwhile
 _log = logging.getLogger(__name__)
 
 
@@ -34,7 +37,7 @@ def delete_now(rt: Runtime, blobs: Sequence[str]) -> None:
 def delete_remembered(rt: Runtime) -> int:
     """Delete the bytes that could not be deleted with their rows; return how many. During a backup, delete nothing.
 
-    Raises OSError and StorageUnreachableError; the next run deletes the bytes that are left.
+    Raises OSError and StorageUnreachableError; a later run deletes the bytes that are left.
     """
     if is_locked(rt.blobs.backup_lock):
         return 0
@@ -66,9 +69,11 @@ def delete_orphans(rt: Runtime) -> int:
             return count
     with rt.db.try_lock(("job", REMOVAL_JOB)) as is_mine:
         if is_mine and not is_locked(rt.blobs.backup_lock):
-            for blob in _find_orphans(rt, orphans) if orphans else ():  # again, now with the lock
-                rt.blobs.delete(blob)
-                count += 1
+            # Again, now with the lock.
+            deleted, failure = _try_to_delete(rt, _find_orphans(rt, orphans) if orphans else [])
+            if failure is not None:
+                raise failure
+            count += len(deleted)
     return count
 
 
@@ -83,12 +88,32 @@ def delete_foreign_copies(rt: Runtime) -> int:
 
 
 def _delete(rt: Runtime, blobs: Sequence[str]) -> None:
-    deleted = []
-    try:
-        for blob in blobs:
+    """Delete ``blobs`` and forget those that are deleted. Raises as ``delete_remembered`` if any is left."""
+    deleted, failure = _try_to_delete(rt, blobs)
+    if deleted:
+        with rt.db.write("removals"):
+            removals.delete(rt.db, deleted)
+    if failure is not None:
+        raise failure
+
+
+def _try_to_delete(rt: Runtime, blobs: Sequence[str]) -> tuple[list[str], OSError | StorageUnreachableError | None]:
+    """Delete ``blobs``; return those that are deleted, and the first error.
+
+    The store may refuse to delete a blob for years, for example under a retention rule, and that must not keep the
+    others. Several failures, or a slow one, end the run.
+    """
+    deleted: list[str] = []
+    failures: list[OSError | StorageUnreachableError] = []
+    left_s = _FAILURE_SECONDS
+    for blob in blobs:
+        begun = time.monotonic()
+        try:
             rt.blobs.delete(blob)
             deleted.append(blob)
-    finally:
-        if deleted:
-            with rt.db.write("removals"):
-                removals.delete(rt.db, deleted)
+        except (OSError, StorageUnreachableError) as error:
+            failures.append(error)
+            left_s -= time.monotonic() - begun
+            if len(failures) == _MAX_FAILURES or left_s <= 0:
+                break
+    return deleted, failures[0] if failures else None

@@ -18,6 +18,7 @@ from docshare.server.services.files.files import FileRow
 from docshare.server.services.links import links, sender
 from docshare.server.services.operations import mail
 from docshare.server.services.operations.mail import InlineImage, MailRow
+from docshare.server.store.blobs import StorageUnreachableError
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import sharing
 from docshare.server.store.tables.sharing import InviteRow as InviteRow
@@ -91,7 +92,7 @@ def record_view(rt: Runtime, invite_id: int, now: int) -> None:
 def find_mail_logo(rt: Runtime, row: MailRow) -> InlineImage | None:
     """Return the logo of the sender for the mail ``row``, or None if it is not an invitation or has no logo.
 
-    Logos above 200 kB and types that many mail programs do not show are left out.
+    Logos above 200 kB, types that many mail programs do not show, and logos that the store cannot read are left out.
     """
     if row.file_id is None or row.notice is not None:
         return None
@@ -103,7 +104,8 @@ def find_mail_logo(rt: Runtime, row: MailRow) -> InlineImage | None:
     try:
         with logo.path.open() as source:
             content = source.read(_MAIL_IMAGE_BYTES + 1)
-    except OSError:  # replaced since it was found; the mail is sent without it
+    # Replaced since it was found, or not readable now: the mail is more important than the logo.
+    except (OSError, StorageUnreachableError):
         return None
     return None if len(content) > _MAIL_IMAGE_BYTES else InlineImage(content, logo.mime_type)
 

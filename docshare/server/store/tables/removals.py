@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from peewee import IntegerField, TextField
+from peewee import IntegerField, TextField, fn
 
 from docshare.server.store.database import Store
 from docshare.server.store.tables import instance
@@ -28,8 +28,9 @@ def add(store: Store, blobs: Sequence[str], now: int) -> None:
 
 
 def list_blobs(store: Store, most: int) -> list[str]:
-    """Return the keys of up to ``most`` blobs to delete, oldest request first."""
-    query = BlobRemoval.select(BlobRemoval.blob).order_by(BlobRemoval.requested_at).limit(most)
+    """Return the keys of up to ``most`` blobs to delete, in random order: those that the store refuses to delete must
+    not be the first of every run."""
+    query = BlobRemoval.select(BlobRemoval.blob).order_by(fn.RANDOM()).limit(most)
     return [blob for (blob,) in store.fetch_all(query)]
 
 
