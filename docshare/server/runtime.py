@@ -67,8 +67,9 @@ class Runtime:
     that read the text of many pages, which takes long for this process, and so for everybody; ``requests`` counts by
     method, route and status, ``attempts`` those of deliveries by outcome; ``locate(address)`` the two-letter country of
     an IP address or None; ``measure_lead()`` by how many ms ``clock`` is ahead of that of a shared database, negative
-    if it is behind; ``shared`` the memory that instances share, None for a single instance; ``heartbeats`` when each
-    background thread last checked for work, in ms by its name.
+    if it is behind; ``uncertain_blobs`` the blobs that may have no row, because the transaction that writes it failed,
+    each with the time (ms); ``shared`` the memory that instances share, None for a single instance; ``heartbeats`` when
+    each background thread last checked for work, in ms by its name.
     """
 
     config: Config
@@ -88,6 +89,7 @@ class Runtime:
     locate: Callable[[str], str | None]
     limits: RateLimiter
     measure_lead: Callable[[], int] = lambda: 0
+    uncertain_blobs: dict[str, int] = field(default_factory=dict)
     shared: "SharedMemory | None" = None
     denials: DenialCounter = field(default_factory=DenialCounter)
     password_turns: PasswordTurns = field(default_factory=lambda: PasswordTurns(random_bytes(_SECRET_BYTES)))

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from docshare.server import faults
-from docshare.server.services.files import burn, purge, removals
+from docshare.server.services.files import burn, intake, purge, removals
 from docshare.server.store.blobs import (
     BACKUP_LOCK,
     MAX_CRASH_ORPHANS,
     ORPHAN_AGE_MS,
     REMOVAL_JOB,
+    BlobStore,
     FolderStore,
     StorageUnreachableError,
 )
@@ -249,7 +250,35 @@ def test_an_orphan_that_cannot_be_deleted_does_not_keep_others(
     assert list_stored_keys(world.rt) == [first]
 
 
-def store_content(store: FolderStore) -> str:
+def test_the_bytes_of_an_upload_that_was_not_stored_are_deleted_once_that_is_certain(world: World) -> None:
+    """No number of them is an old copy of the database, and none waits for the next start."""
+    keys = [store_content(world.rt.blobs) for _ in range(MAX_CRASH_ORPHANS + 1)]
+    stored = world.pia.upload()
+    (used,) = set(list_stored_keys(world.rt)) - set(keys)
+    for key in (*keys, used):
+        intake.discard_blob(world.rt, key, CommitUnknownError(OperationalError("57P01")))
+    if world.rt.db.is_shared:  # the database may still finish the commit
+        run_removals(world)
+        assert set(keys) < set(list_stored_keys(world.rt))
+        world.clock.advance(days=1)
+    run_removals(world)
+    assert (list_stored_keys(world.rt), list_pending_removals(world)) == ([used], [])
+    assert world.http.get(f"/{stored['shortId']}/pages/1-800.jpg?v=1").status_code == 200
+
+
+def test_the_bytes_of_a_rejected_upload_that_could_not_be_deleted_are_deleted_later(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = store_content(world.rt.blobs)
+    with monkeypatch.context() as patch:
+        patch.setattr(world.rt.blobs, "delete", BrokenStore(world, OSError(30, "Read-only file system")).delete)
+        intake.discard_blob(world.rt, key, ValueError("no slot is free"))
+    world.clock.advance(days=1)
+    run_removals(world)
+    assert list_stored_keys(world.rt) == []
+
+
+def store_content(store: BlobStore) -> str:
     part = store.create_partial()
     part.write(b"orphan")
     return store.store(part)

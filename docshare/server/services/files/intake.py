@@ -169,11 +169,14 @@ def blob_transaction(
 def discard_blob(rt: Runtime, blob: str, error: BaseException) -> None:
     """Delete the bytes ``blob`` of a row that was not written because of ``error``.
 
-    They are kept where the row may have been written nevertheless. If it was not, they are found as orphans.
+    They are kept for now where the row may have been written nevertheless, or the store does not delete them. The job
+    ``removals.delete_remembered`` decides.
     """
     if not faults.may_have_committed(error):
         with suppress(OSError, StorageUnreachableError):
             rt.blobs.delete(blob)
+            return
+    rt.uncertain_blobs[blob] = rt.clock()
 
 
 def insert_file(

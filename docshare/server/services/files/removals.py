@@ -35,12 +35,14 @@ def delete_now(rt: Runtime, blobs: Sequence[str]) -> None:
 
 
 def delete_remembered(rt: Runtime) -> int:
-    """Delete the bytes that could not be deleted with their rows; return how many. During a backup, delete nothing.
+    """Delete the bytes that could not be deleted with their rows, and those of rows that were not written; return how
+    many. During a backup, delete nothing.
 
     Raises OSError and StorageUnreachableError; a later run deletes the bytes that are left.
     """
     if is_locked(rt.blobs.backup_lock):
         return 0
+    _remember_uncertain(rt)
     due = removals.list_blobs(rt.db, _BATCH)
     if due:
         rt.db.truncate_wal()  # it may still have the data keys, such as after a backup
@@ -75,6 +77,22 @@ def delete_orphans(rt: Runtime) -> int:
                 raise failure
             count += len(deleted)
     return count
+
+
+def _remember_uncertain(rt: Runtime) -> None:
+    """Add the uncertain blobs that have no row to the removals.
+
+    The next commit, such as this one, replaces the part of the log in which SQLite may have left a failed one.
+    PostgreSQL may still be working on a commit when the connection breaks, so it gets a day.
+    """
+    until = rt.clock() - (ORPHAN_AGE_MS if rt.db.is_shared else 0)
+    settled = [blob for blob, failed_at in rt.uncertain_blobs.copy().items() if failed_at <= until]
+    if not settled:
+        return
+    with rt.db.write("removals"):
+        removals.add(rt.db, _find_orphans(rt, settled), rt.clock())
+    for blob in settled:
+        del rt.uncertain_blobs[blob]
 
 
 def _find_orphans(rt: Runtime, blobs: list[str]) -> list[str]:
