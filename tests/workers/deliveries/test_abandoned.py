@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from docshare.server.services.accounts import accounts
 from docshare.server.services.events import listeners
 from docshare.server.services.events.listeners import ListenerInput
 from docshare.server.services.operations import mail, sweeps
@@ -230,6 +231,50 @@ def test_a_delivery_that_succeeds_while_its_webhook_is_disabled_is_delivered(
     dispatch.record_attempts(world.rt, [latest])
     assert list_delivery_states(world, hook) == ["abandoned"] * 20 + ["delivered"]
     assert get_webhook(world.pia, hook)["active"] is False
+
+
+# --- disabled accounts ----------------------------------------------------------------------------------------------
+
+
+def test_a_disabled_account_gets_no_events(world: World, receiver: FakeReceiver, file: str) -> None:
+    """Its webhooks may send the addresses and answers of readers to somebody who must not see them any more."""
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, file)
+    deliver_due(world.rt)
+    accounts.disable(world.rt, world.pia.email)
+    record_replacements(world, file)
+    assert deliver_until_idle(world, world.rt) == []
+    assert len(receiver.requests) == 1
+    accounts.enable(world.rt, world.pia.email)
+    assert list_delivery_states(world, hook) == ["abandoned"]
+    health = get_webhook(world.pia, hook)
+    assert (health["active"], health["failureCount"]) == (True, 0)
+    receiver.set_script(OK)
+    record_replacements(world, file)
+    deliver_until_idle(world, world.rt)
+    assert list_delivery_states(world, hook) == ["abandoned", "delivered"]
+
+
+def test_other_accounts_get_events_while_one_is_disabled(world: World, receiver: FakeReceiver) -> None:
+    hook = add_webhook(world.bea, receiver.url)
+    record_replacements(world, world.bea.upload()["uuid"])
+    accounts.disable(world.rt, world.pia.email)
+    deliver_due(world.rt)
+    (row,) = list_deliveries(world.bea, hook)
+    assert (row["state"], len(receiver.requests)) == ("queued", 1)
+
+
+def test_an_attempt_is_not_repeated_if_its_account_is_disabled_meanwhile(
+    world: World, receiver: FakeReceiver, file: str
+) -> None:
+    hook = add_webhook(world.pia, receiver.url)
+    record_replacements(world, file)
+    sent = [dispatch.send(world.rt, claimed) for claimed in dispatch.claim_due(world.rt, 4)]
+    accounts.disable(world.rt, world.pia.email)
+    dispatch.record_attempts(world.rt, sent)
+    assert deliver_until_idle(world, world.rt) == []
+    accounts.enable(world.rt, world.pia.email)
+    assert (list_delivery_states(world, hook), get_webhook(world.pia, hook)["failureCount"]) == (["abandoned"], 0)
 
 
 # --- claims ----------------------------------------------------------------------------------------------------------

@@ -171,8 +171,8 @@ def account_rename(
 def account_disable(context: typer.Context, email: Email, data: Data = None, dry_run: DryRun = False) -> ExitCode:
     """Disable an account, effective immediately.
 
-    Nobody can sign in to it, its API keys and apps are rejected, and it gets no emails. Its links stay open for
-    readers. docshare admin account enable reverses this.
+    Nobody can sign in to it, its API keys and apps are rejected, and it gets no emails. Nothing is sent to its
+    webhooks. Its links stay open for readers. docshare admin account enable reverses this.
 
     Examples:
 
@@ -187,7 +187,7 @@ def account_disable(context: typer.Context, email: Email, data: Data = None, dry
 def account_enable(context: typer.Context, email: Email, data: Data = None, dry_run: DryRun = False) -> ExitCode:
     """Enable a disabled account again.
 
-    Its API keys and apps work again. Browsers must sign in.
+    Its API keys and apps work again. Browsers must sign in. Its webhooks receive the events from now on.
 
     Examples:
 

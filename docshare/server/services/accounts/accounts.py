@@ -13,7 +13,7 @@ from docshare.server.rules.mails import is_placeholder
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, digest
 from docshare.server.services.files import purge
-from docshare.server.store.tables import Account, ApiKey, library, oauth
+from docshare.server.store.tables import Account, ApiKey, deliveries, library, oauth
 from docshare.server.store.tables import accounts as account_rows
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import mail as mail_rows
@@ -134,8 +134,9 @@ def set_email(rt: Runtime, email: str, new_email: str) -> Account:
 
 
 def disable(rt: Runtime, email: str) -> Account:
-    """Disable the account of ``email`` and return it: nobody can sign in, keys and apps are rejected, and no notices
-    are mailed until it is enabled. Its links stay open for readers. Repeating this changes nothing.
+    """Disable the account of ``email`` and return it: nobody can sign in, keys and apps are rejected, and until it is
+    enabled, no notices are mailed and no events are sent to its webhooks. Queued deliveries are abandoned. Its links
+    stay open for readers. Repeating this changes nothing.
 
     Raises ``not_found``, ``conflict`` for the owner of the instance.
     """
@@ -149,6 +150,7 @@ def disable(rt: Runtime, email: str) -> Account:
             account_rows.set_disabled(rt.db, account.id, now)
             sign_in_rows.delete_sessions(rt.db, account.id)
             sign_in_rows.delete_links(rt.db, account.id, SIGN_IN, CONFIRMATION, INVITATION, RESET)
+            deliveries.abandon_disabled(rt.db, now)
     return account
 
 

@@ -8,6 +8,7 @@ from peewee import SQL, CompositeKey, ForeignKeyField, IntegerField, TextField, 
 from docshare.server.store.database import Store
 from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.dialect import Statement
+from docshare.server.store.tables.accounts import Account
 from docshare.server.store.tables.base import BatchedTable, QueueState, Row, SequenceField
 from docshare.server.store.tables.files import File
 from docshare.server.store.tables.sharing import Variant
@@ -158,8 +159,9 @@ _SELECT_CLAIMED = (
     "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?"
 )
 _SELECT_CLAIM_STATE = (
-    "SELECT d.webhook_id, d.tries, w.disabled_at IS NOT NULL "
-    "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ? AND d.claimed_at = ?"
+    "SELECT d.webhook_id, d.tries, COALESCE(w.disabled_at, a.disabled_at) IS NOT NULL "
+    "FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id JOIN accounts a ON a.id = w.account_id "
+    "WHERE d.id = ? AND d.claimed_at = ?"
 )
 _INSERT_ATTEMPT = "INSERT INTO attempts (delivery_id, number, at, status, latency_ms, error) VALUES (?, ?, ?, ?, ?, ?)"
 _SETTLE = (
@@ -256,8 +258,8 @@ def get_claimed(store: Store, delivery_id: int, claimed_at: int) -> ClaimedDeliv
 
 
 def find_claim_state(store: Store, delivery_id: int, claimed_at: int) -> tuple[int, int, bool] | None:
-    """Return the webhook, the number of attempts of this round and whether the webhook is disabled; None if the claim
-    does not exist any more."""
+    """Return the webhook, the number of attempts of this round and whether the webhook or its account is disabled;
+    None if the claim does not exist any more."""
     found = store.fetch_one(_SELECT_CLAIM_STATE, (delivery_id, claimed_at))
     return (found[0], found[1], bool(found[2])) if found else None
 
@@ -281,8 +283,9 @@ def settle(
 
 
 def abandon_disabled(store: Store, now: int) -> None:
-    """Abandon the queued deliveries of disabled webhooks, except those that are being sent."""
-    disabled = Webhook.select(Webhook.id).where(Webhook.disabled_at.is_null(False))
+    """Abandon the queued deliveries of disabled webhooks and accounts, except those that are being sent."""
+    is_disabled = Webhook.disabled_at.is_null(False) | Account.disabled_at.is_null(False)
+    disabled = Webhook.select(Webhook.id).join(Account).where(is_disabled)
     query = Delivery.update(next_at=None, abandoned_at=now).where(Delivery.next_at.is_null(False))
     # The sender of a claimed delivery settles it.
     store.execute(query.where(Delivery.claimed_at.is_null(), Delivery.webhook.in_(disabled)))

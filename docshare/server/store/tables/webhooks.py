@@ -63,10 +63,11 @@ class DenialRow(NamedTuple):
 
 
 # ``tests.benchmarks.webhooks`` runs the next two for every event and every attempt.
-# An event of a file without an owner has no receivers. An unscoped webhook receives all events of its account.
+# A file without an owner has no receivers. A disabled account must not learn anything about its readers. An unscoped
+# webhook receives all events of its account.
 _SELECT_RECEIVERS = (
     "SELECT w.id, a.plan FROM files f JOIN accounts a ON a.id = f.owner_id JOIN webhooks w ON w.account_id = a.id "
-    "WHERE f.id = ? AND (w.file_id IS NULL OR w.file_id = f.id) AND w.disabled_at IS NULL "
+    "WHERE f.id = ? AND a.disabled_at IS NULL AND (w.file_id IS NULL OR w.file_id = f.id) AND w.disabled_at IS NULL "
     "AND (w.listens_until IS NULL OR w.listens_until > ?) "
     "AND ? IN (JSON_TEXTS(w.events))"
 )
