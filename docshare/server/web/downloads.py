@@ -1,5 +1,7 @@
 """The public download: a form post, so that previews and scanners, which follow links, do not download."""
 
+from functools import partial
+
 from flask import Blueprint, Response, make_response, redirect
 
 from docshare.contract.limits import MINUTE, RatePolicy
@@ -14,7 +16,7 @@ from docshare.server.web.gates import viewer_cookie
 from docshare.server.web.public import require_open_link
 from docshare.server.web.sign_in import session_cookie
 
-_ATTEMPTS = 3  # one document may be replaced twice in a row
+_ATTEMPTS = 3  # one document may be replaced or changed twice in a row
 DOWNLOAD_POLICY = RatePolicy("downloads", 60, MINUTE, "address")
 
 blueprint = Blueprint("downloads", __name__)
@@ -54,8 +56,14 @@ def _make_copy(name: str) -> downloads.DownloadCopy:
         viewer = viewer_cookie.read_viewer_token(link)
         try:
             return downloads.download_copy(
-                current_runtime(), link, session_cookie(), viewer, client_country(), client_address()
+                current_runtime(),
+                link,
+                session_cookie(),
+                viewer,
+                client_country(),
+                client_address(),
+                find_again=partial(require_open_link, current_runtime(), name),
             )
         except FileNotFoundError:
-            continue  # replaced or deleted since the link was found
+            continue  # replaced, deleted, or changed since the link was found
     raise guessing.link_not_found()

@@ -4,6 +4,7 @@ The owner's own downloads are in the stream too, but are not an event. Every dow
 unlike a page view, a download does not happen by previewing a link.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
@@ -78,15 +79,24 @@ def store_warning(rt: Runtime, link: Link, reason: str | None) -> None:
 
 
 def download_copy(
-    rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None, country: str | None, address: str = ""
+    rt: Runtime,
+    link: Link,
+    cookie: str | None,
+    viewer_token: str | None,
+    country: str | None,
+    address: str = "",
+    *,
+    find_again: Callable[[], Link] | None = None,
 ) -> DownloadCopy:
     """Make the copy and record the download.
 
     Parameters: ``cookie`` the session cookie of the request, ``viewer_token`` that its browser holds for the link;
-    ``country`` two letters or None, ``address`` of the network. Raises Problem: ``forbidden`` when downloading is off
-    or the document is too large for the copy, ``unprocessable`` and ``unavailable`` when the copy cannot be made at all
-    or at the moment. Raises FileNotFoundError if the document was replaced or deleted after ``link`` was found, or the
-    cache has evicted the copy: the caller finds the link again.
+    ``country`` two letters or None, ``address`` of the network. ``find_again`` returns the link once the copy is made,
+    which can take a minute; it raises Problem if the reader may not read it any more. Raises Problem: ``forbidden``
+    when downloading is off or the document is too large for the copy, ``unprocessable`` and ``unavailable`` when the
+    copy cannot be made at all or at the moment, and what ``find_again`` raises. Raises FileNotFoundError if the
+    document was replaced or deleted, or its settings were changed, after ``link`` was found, or the cache has evicted
+    the copy: the caller finds the link again.
     """
     form = _choose_form(rt, link, cookie, viewer_token)
     if not (form.is_owner or link.settings["allowDownload"]):
@@ -95,11 +105,18 @@ def download_copy(
         raise Problem("forbidden", "This document is too large to be downloaded in the form that its owner allows.")
     copy = _open_copy(rt, link, form, address)
     try:
+        if find_again is not None and not _is_unchanged(link, find_again()):
+            raise FileNotFoundError(link.file.blob)
         _record_download(rt, link, form, country)
     except BaseException:
         copy.file.close()
         raise
     return copy
+
+
+def _is_unchanged(link: Link, now: Link) -> bool:
+    """Return whether readers of the link ``now`` may have what readers of ``link`` could have."""
+    return (link.file.content_version, link.settings) == (now.file.content_version, now.settings)
 
 
 def _choose_form(rt: Runtime, link: Link, cookie: str | None, viewer_token: str | None = None) -> _CopyForm:
