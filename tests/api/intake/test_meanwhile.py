@@ -15,7 +15,10 @@ from docshare.server.services.accounts import accounts
 from docshare.server.services.accounts.callers import authenticate
 from docshare.server.services.files import claim
 from docshare.server.services.files import purge as purging
+from docshare.server.store.tables import sign_in as sign_in_rows
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import find_csrf_token
 from tests.support.people.anonymous_files import share_anonymously
 from tests.support.people.cast import Person, World
 
@@ -45,6 +48,20 @@ def during_inspection(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[],
         monkeypatch.setattr(PdfEngine, "inspect", act_and_inspect)
 
     return schedule
+
+
+def sign_out_everywhere(world: World) -> None:
+    ((account_id,),) = world.rt.db.fetch_all("SELECT id FROM accounts WHERE email = ?", (world.mal.email,))
+    with world.rt.db.write():
+        sign_in_rows.delete_sessions(world.rt.db, account_id)
+
+
+def disable_account(world: World) -> None:
+    accounts.disable(world.rt, world.mal.email)
+
+
+def delete_account(world: World) -> None:
+    accounts.delete_account(world.rt, world.mal.email)
 
 
 def count_stored_files(world: World) -> int:
@@ -82,6 +99,37 @@ def test_a_key_that_is_revoked_during_an_upload_stores_nothing(
     assert get_status_and_code(answer) == (401, "unauthorized")
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     assert count_stored_files(world) == 1
+
+
+@pytest.mark.parametrize("replacing", [False, True])
+@pytest.mark.parametrize("act", [sign_out_everywhere, disable_account, delete_account])
+def test_a_browser_that_is_signed_out_during_an_upload_stores_nothing(
+    world: World, during_inspection: Any, act: Callable[[World], object], replacing: bool
+) -> None:
+    """Somebody else may have used that browser."""
+    made = world.mal.upload()
+    http = sign_in_browser(world, world.mal)
+    headers = {"X-CSRF-Token": find_csrf_token(http.get("/login").text)}
+    path = f"/api/account/files/{made['uuid']}/content" if replacing else "/api/account/files"
+    during_inspection(lambda: act(world))
+    answer = http.post(path, headers=headers, data={"file": (io.BytesIO(simple_pdf(pages=2)), "plan.pdf")})
+    assert get_status_and_code(answer) == (401, "unauthorized")
+    assert count_stored_files(world) == (0 if act is delete_account else 1)
+    assert world.rt.db.fetch_all("SELECT COUNT(*) FROM files WHERE content_version > 1") == [(0,)]
+
+
+def test_the_limits_of_the_plan_at_the_end_of_an_upload_by_a_browser_apply(
+    world: World, during_inspection: Any
+) -> None:
+    for _ in range(3):
+        world.bea.upload()
+    http = sign_in_browser(world, world.bea)
+    headers = {"X-CSRF-Token": find_csrf_token(http.get("/login").text)}
+    during_inspection(lambda: accounts.set_tier(world.rt, world.bea.email, Plan.FREE))
+    data = {"file": (io.BytesIO(simple_pdf(pages=2)), "plan.pdf")}
+    answer = http.post("/api/account/files", headers=headers, data=data)
+    assert get_status_and_code(answer) == (403, "forbidden")
+    assert count_stored_files(world) == 3
 
 
 def test_a_replacement_requires_the_pro_plan_at_its_end(world: World, during_inspection: Any) -> None:

@@ -8,7 +8,7 @@ from docshare.contract.plans import Plan
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import CHALLENGE, Lane, held_scopes, scope_problem
 from docshare.server.runtime import Runtime
-from docshare.server.store.tables import accounts, oauth, sharing
+from docshare.server.store.tables import accounts, oauth, sharing, sign_in
 from docshare.server.store.tables.accounts import AccountRow, KeyRow
 
 # The b64token of RFC 6750. It contains no comma, so two headers that a proxy or the listener joined are rejected.
@@ -104,10 +104,11 @@ def _find_app_caller(rt: Runtime, credential: str) -> Caller | None:
 
 
 def recheck_caller(rt: Runtime, caller: Caller) -> Caller:
-    """Return ``caller`` with the current plan. Raises ``unauthorized`` if the credential was revoked meanwhile.
+    """Return ``caller`` with the current plan. Raises ``unauthorized`` if the credential was revoked meanwhile, the
+    browser signed out, or the account disabled or deleted.
 
     Call this in the transaction that stores a body: it may have taken minutes to arrive or to convert. An access token
-    that expired meanwhile stays valid for the request.
+    or a session that expired meanwhile stays valid for the request.
     """
     if caller.lane is Lane.API_KEY:
         key = accounts.find_by_key(rt.db, caller.credential)
@@ -115,11 +116,21 @@ def recheck_caller(rt: Runtime, caller: Caller) -> Caller:
     elif caller.lane is Lane.OAUTH:
         found = oauth.find_account(rt.db, caller.credential)
         account = found[0] if found else None
+    elif caller.lane is Lane.SESSION:
+        account = _find_session_account(rt, caller)
     else:
         return caller
     if account is None:
         raise invalid_credential("The credential was revoked in the meantime.")
     return replace(caller, plan=Plan(account.plan))
+
+
+def _find_session_account(rt: Runtime, caller: Caller) -> AccountRow | None:
+    """Return the account of ``caller``, or None if the browser is no longer signed in. Without a credential, the
+    operator acts for the account."""
+    if caller.credential and sign_in.find_session(rt.db, caller.credential, now=0) is None:
+        return None
+    return accounts.find_by_id(rt.db, caller.account_id)
 
 
 def _get_manage_caller(rt: Runtime, credential: str) -> Caller:
