@@ -1,5 +1,6 @@
 """The memory of an idle server has nothing of earlier requests."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -34,6 +35,20 @@ sys.stdin.readline()
 TEXT = b"812345" * 2
 
 
+# The last text is kept: the library returns free memory by itself only at the end.
+FREE_MEMORY = """
+import re
+from docshare.server.idle_memory import return_free_pages
+def read_resident_kib():
+    return int(re.search(r"VmRSS:\\s+(\\d+)", open("/proc/self/status").read())[1])
+texts = [bytes(1000) for _ in range(50_000)]
+del texts[:-1]
+print(read_resident_kib())
+return_free_pages()
+print(read_resident_kib())
+"""
+
+
 def count_in_memory(process: "subprocess.Popen[str]", text: bytes) -> int:
     return sum(block.content.count(text) for block in read_memory(process.pid))
 
@@ -50,6 +65,21 @@ def test_freed_memory_is_erased() -> None:
         assert process.stdout.readline() == "freed\n"
         assert count_in_memory(process, TEXT) == 0
         process.kill()
+
+
+def test_free_pages_are_returned_to_the_system() -> None:
+    environ = {**os.environ, "PYTHONMALLOC": "malloc"}
+    done = subprocess.run([sys.executable, "-c", FREE_MEMORY], env=environ, capture_output=True, text=True, check=True)
+    kept_kib, resident_kib = map(int, done.stdout.split())
+    assert kept_kib - resident_kib > 40_000
+
+
+def test_free_pages_are_returned_while_the_server_is_busy(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[None] = []
+    monkeypatch.setattr(sweeps, "return_free_pages", lambda: calls.append(None))
+    world.pia.upload()
+    sweeps.free_memory(world.rt)
+    assert calls == [None]
 
 
 def test_memory_is_freed_once_after_requests() -> None:

@@ -3,6 +3,7 @@
 import os
 
 from docshare.contract.limits import UNCLAIMED_RETENTION_MS
+from docshare.server.idle_memory import return_free_pages
 from docshare.server.office.memory import find_memory_directory
 from docshare.server.runtime import Runtime, memory_prefix
 from docshare.server.services.files import burn, purge, removals, tokens
@@ -86,7 +87,8 @@ def run_all(rt: Runtime) -> dict[str, int]:
 
 
 def free_memory(rt: Runtime) -> int:
-    """Free the memory that has data of earlier requests, once after each busy period; what is freed is erased.
+    """Free the memory that has data of earlier requests, once after each busy period; what is freed is erased. Return
+    free pages to the system.
 
     Return 0, so that the job logs nothing.
     """
@@ -96,4 +98,5 @@ def free_memory(rt: Runtime) -> int:
         rt.db.release_memory()
         rt.engine.pool.end_idle()
         rt.idle_memory.free()
+    return_free_pages()
     return 0
