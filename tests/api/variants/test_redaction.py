@@ -1,13 +1,13 @@
 """Deleting a variant, and redacting its label wherever it is stored."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from werkzeug.test import TestResponse
 
 from docshare.server.services.events import activity
+from docshare.server.services.links import downloads
 from tests.support.engines.database import ON_POSTGRESQL, dump_database, sqlite_only
 from tests.support.engines.rows import count_rows
 from tests.support.people.cast import World
@@ -212,14 +212,14 @@ def test_download_events_omit_the_label_after_a_redaction(
 def test_a_download_of_a_variant_that_is_deleted_meanwhile_omits_the_variant(
     world: World, uploaded_file: dict[str, Any], variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = world.rt.blobs.path
+    """The link is checked once more before the download is recorded, so it is deleted between the two."""
+    record = downloads._record_download
 
-    def delete_and_find(key: str) -> Path:
-        if list_variants(world, uploaded_file):
-            delete_variant(world, uploaded_file, variant)
-        return found(key)
+    def delete_and_record(*arguments: Any) -> None:
+        delete_variant(world, uploaded_file, variant)
+        record(*arguments)
 
-    monkeypatch.setattr(world.rt.blobs, "path", delete_and_find)
+    monkeypatch.setattr(downloads, "_record_download", delete_and_record)
     assert world.http.post(f"/{variant['shortId']}/download", buffered=True).status_code == 200
     assert list_variants(world, uploaded_file) == []
     assert list_event_data(world) == [{"fileUuid": uploaded_file["uuid"], "fileName": "report.pdf"}]
