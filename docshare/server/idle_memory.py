@@ -1,4 +1,5 @@
-"""Free the data of earlier requests once this process is idle, so that its core dump or its swap has nothing of them.
+"""Free the data of earlier requests once this process is idle, so that its core dump or its swap has nothing of them,
+and return free memory to the system at all times.
 
 Freed memory is erased at once by the C library, with which ``docshare serve`` starts itself again.
 """

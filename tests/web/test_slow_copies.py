@@ -1,4 +1,4 @@
-"""Downloads whose copy takes a while to make, and links that their owner closes or changes meanwhile."""
+"""Downloads while a copy is being made, if the owner closes or changes the link meanwhile."""
 
 from collections.abc import Callable
 from typing import Any
