@@ -21,6 +21,7 @@ from tests.benchmarks.comparison import SMALLEST, format_verdict
 from tests.benchmarks.servers import Request, count_responses
 from tests.benchmarks.two_workers import build_user_request, make_beacons
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.servers.process_memory import list_process_tree
 from tests.support.servers.server_process import ServerProcess, run_server
 
 TARGET = 0.98
@@ -128,13 +129,15 @@ def _measure(server: ServerProcess, request: Request, seconds: float) -> Callabl
 
 def _read_cpu_seconds(pid: int) -> float:
     """Return the CPU time of a process and of its descendants, those that ended included."""
+    return sum(_read_own_cpu_seconds(each) for each in list_process_tree(pid))
+
+
+def _read_own_cpu_seconds(pid: int) -> float:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except FileNotFoundError:  # it has just ended
+    except (FileNotFoundError, ProcessLookupError):  # it has just ended
         return 0.0
-    own = sum(map(int, fields[11:15])) * _TICK_S
-    children = " ".join(path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")).split()
-    return own + sum(_read_cpu_seconds(int(child)) for child in children)
+    return sum(map(int, fields[11:15])) * _TICK_S
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ the feed, reports, deletions, and webhook deliveries. ``mixed_load 10 64 60`` is
 of less than 20 minutes prints the growth without judging it.
 """
 
-import itertools
 import random
 import re
 import statistics
@@ -26,10 +25,10 @@ import requests
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.outside.receivers import open_receiver
 from tests.support.people.share_page import find_facts
+from tests.support.servers.process_memory import list_process_tree
 from tests.support.servers.server_process import ServerProcess, run_server
 
 _DESKTOP = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36"
-_SAMPLE_S = 5.0
 _WARM_UP_S = 600.0
 _MAX_FILES = 6  # files per client
 _METADATA = ("detail", "list", "events", "report")
@@ -189,7 +188,7 @@ class LoadClient(threading.Thread):
 
 def take_sample(server: ServerProcess, at: float) -> LoadSample:
     """Return the resource usage of the server and its child processes."""
-    own, *workers = _list_process_tree(server.process.pid)
+    own, *workers = list_process_tree(server.process.pid)
     wal = server.data_dir / "docshare.db-wal"
     return LoadSample(
         at,
@@ -202,16 +201,10 @@ def take_sample(server: ServerProcess, at: float) -> LoadSample:
     )
 
 
-def _list_process_tree(pid: int) -> list[int]:
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    tasks = itertools.chain.from_iterable(path.read_text().split() for path in children.parents[1].glob("*/children"))
-    return [pid, *(one for child in tasks for one in _list_process_tree(int(child)))]
-
-
 def _read_status(pid: int, name: str) -> int:
     try:
         found = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
-    except FileNotFoundError:  # the process has ended
+    except (FileNotFoundError, ProcessLookupError):  # the process has ended
         return 0
     return int(found[1]) if found else 0
 
@@ -224,8 +217,10 @@ def compute_slope_per_hour(samples: list[LoadSample], value: Callable[[LoadSampl
     return statistics.linear_regression([one.at / 3600 for one in late], [value(one) for one in late]).slope
 
 
-def run_load(minutes: float, clients: int, rate: float) -> LoadTally:
-    """Load a server for ``minutes`` with ``clients`` that send ``rate`` requests per second in total."""
+def run_load(minutes: float, clients: int, rate: float, sample_s: float = 5.0) -> LoadTally:
+    """Load a server for ``minutes`` with ``clients`` that send ``rate`` requests per second in total.
+
+    A sample of its resource usage is taken every ``sample_s`` seconds."""
     tally, stop = LoadTally(), threading.Event()
     settings = {"RATE_LIMIT": "1000000", "TRUSTED_PROXIES": "127.0.0.0/8", "WEBHOOK_ALLOW": "127.0.0.0/8"}
     environ = {f"DOCSHARE_{name}": value for name, value in settings.items()}
@@ -243,7 +238,7 @@ def run_load(minutes: float, clients: int, rate: float) -> LoadTally:
         while (at := time.monotonic() - began) < minutes * 60:
             tally.samples.append(take_sample(server, at))
             receiver.requests.clear()
-            time.sleep(_SAMPLE_S)
+            time.sleep(sample_s)
         stop.set()
         for thread in threads:
             thread.join(90)

@@ -5,10 +5,11 @@ from tests.torture import mixed_load
 
 def test_a_mixed_load_gets_only_expected_responses() -> None:
     """Every kind of request gets the status that it should have."""
-    tally = mixed_load.run_load(minutes=0.15, clients=6, rate=60)
+    tally = mixed_load.run_load(minutes=0.15, clients=6, rate=60, sample_s=1)
     assert tally.problems == []
     assert {"upload", "detail", "events", "page", "reading", "image", "settings"} <= tally.ms.keys()
-    assert all(sample.server_mib > sample.worker_mib > 0 and sample.descriptors > 0 for sample in tally.samples)
+    assert all(sample.server_mib > sample.worker_mib and sample.descriptors > 0 for sample in tally.samples)
+    assert any(sample.worker_mib > 0 and sample.processes > 1 for sample in tally.samples)  # none at the start
 
 
 def test_growth_is_judged_after_the_warm_up() -> None:
