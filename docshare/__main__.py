@@ -13,7 +13,7 @@ _MARK = "erases-freed-memory"
 
 def erase_freed_memory() -> None:
     """Start this program again with a C library that erases what it frees, such as parts of documents, and let Python
-    take all of its memory from there: both can only be set before a start."""
+    take all of its memory from there: both can only be set before a start. Raises OSError."""
     # The mark prevents a second time. The variable does not: the system removes it if Python itself has privileges.
     if sys.platform == "linux" and _MARK not in sys._xoptions:
         own = os.environ.get("GLIBC_TUNABLES")
@@ -48,7 +48,12 @@ def main() -> int:
 
         return print_completions(argv[1:])
     if "serve" in argv and sys.orig_argv[-len(argv) :] == argv:  # else another program runs this one
-        erase_freed_memory()
+        try:
+            erase_freed_memory()
+        except OSError as error:
+            reason = f"cannot start {sys.executable or 'Python'}: {error.strerror}"
+            print(f"error: {reason}", file=sys.stderr)  # noqa: T201
+            return 1
     # Importing makes objects that stay, and the collector would look through them again and again. Without the settings
     # of the collector, here and in ``cli.main``, help executes 12 to 13 % more instructions and misses its target, six
     # times ``python -c pass``.

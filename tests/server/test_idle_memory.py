@@ -125,3 +125,10 @@ def test_the_server_runs_with_a_library_that_erases_what_it_frees(tmp_path: Path
         environ = Path(f"/proc/{server.process.pid}/environ").read_bytes()
         parts = ("glibc.malloc.perturb=165", "tcache_count=0", "PYTHONMALLOC=malloc", own)
         assert all(part.encode() in environ for part in parts)
+
+
+def test_a_server_that_cannot_start_again_says_so() -> None:
+    program = "import sys; sys.executable = '/missing/python'; from docshare.__main__ import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", program, "serve"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: cannot start /missing/python: No such file or directory\n"
