@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from docshare.contract.problems import Problem
+from docshare.server import faults
 from docshare.server.durations import Durations
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.cache import DiskCache
@@ -65,6 +66,7 @@ class DerivedFiles:
         self._builds: dict[DerivedKey, PendingBuild] = {}
         self._following = 0
         self._hits = self._misses = 0
+        self._undeleted: set[str] = set()
         self.renders = Durations()
 
     def get_or_make(self, key: DerivedKey, tenant: Tenant, make: FileMaker) -> Path:
@@ -172,13 +174,28 @@ class DerivedFiles:
             self._failures.remember(content, key, error, time.monotonic())
 
     def delete_derived(self, file_uuid: str, content_version: int | None = None) -> None:
-        """Remove everything derived from a file, including pending results: for one content version, or for all."""
+        """Remove everything derived from a file, including pending results: for one content version, or for all.
+        ``retry_deletions`` deletes later those that the disk refuses to delete now."""
         check_uuid(file_uuid)
         with self._lock:
             for key, build in self._builds.items():
                 if key.file_uuid == file_uuid and content_version in (None, key.content_version):
                     build.is_dropped = True
-            self._cache.delete_group(file_uuid if content_version is None else f"{file_uuid}/{content_version}")
+            self._delete_group(file_uuid if content_version is None else f"{file_uuid}/{content_version}")
+
+    def retry_deletions(self) -> None:
+        """Delete what ``delete_derived`` could not delete."""
+        with self._lock:
+            for group in sorted(self._undeleted):
+                self._delete_group(group)
+
+    def _delete_group(self, group: str) -> None:
+        self._undeleted.discard(group)
+        try:
+            self._cache.delete_group(group)
+        except OSError as error:
+            self._undeleted.add(group)
+            faults.log_error(error, "what was derived from a document could not be deleted yet")
 
     def delete_stale(self, current: Mapping[str, int]) -> None:
         """Remove everything derived from files and content versions that are not in ``current``, which maps file UUIDs

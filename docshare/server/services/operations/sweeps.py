@@ -64,8 +64,9 @@ def delete_expired_sign_ins(rt: Runtime) -> int:
 
 
 def delete_derived_of_destroyed(rt: Runtime) -> int:
-    """Delete what this process derived from files that another instance purged, and its copies of them; return how
-    many."""
+    """Delete what this process derived from files that another instance purged, its copies of them, and what the disk
+    refused to delete before; return how many."""
+    rt.pages.files.retry_deletions()
     derived = rt.pages.files.list_documents() if rt.db.is_shared else []
     gone = set(derived) - contents.list_existing(rt.db, derived) if derived else set()
     for file_uuid in gone:
