@@ -1,4 +1,5 @@
-"""Faults of the host: a full or failing disk, a read-only data directory, no descriptors, no memory.
+"""Faults of the host: a full or failing disk, a data directory that is read-only, missing or not permitted, no
+descriptors, no memory.
 
 The caller has not caused them, and the server recovers from them without a restart. So the API and the pages answer all
 of them with 503 and ``Retry-After``, and log one line without a traceback.
@@ -41,6 +42,16 @@ _READ_ONLY = HostFault(
     "The data directory of the server is read-only.",
     "Make the data directory writable for the user that runs the server.",
     "the data directory is read-only",
+)
+_NOT_PERMITTED = HostFault(
+    "The server has no permission for its data directory.",
+    "Give the user that runs the server all rights on the data directory and everything in it.",
+    "permission denied",
+)
+_NO_DIRECTORY = HostFault(
+    "The data directory of the server is missing.",
+    "Check that the file system of the data directory is mounted.",
+    "a directory is missing",
 )
 _NO_DESCRIPTORS = HostFault(
     "The server is out of file descriptors.", "Raise the limit of open files.", "the limit of open files is reached"
@@ -94,7 +105,11 @@ _BY_ERRNO = {
     errno.EDQUOT: _DISK_FULL,
     errno.EFBIG: _DISK_FULL,
     errno.EIO: _DISK_ERROR,
+    errno.ESTALE: _DISK_ERROR,  # of a network file system
     errno.EROFS: _READ_ONLY,
+    errno.EACCES: _NOT_PERMITTED,
+    errno.EPERM: _NOT_PERMITTED,
+    errno.ENOTDIR: _NO_DIRECTORY,
     errno.EMFILE: _NO_DESCRIPTORS,
     errno.ENFILE: _NO_DESCRIPTORS,
     errno.ENOMEM: _OUT_OF_MEMORY,
@@ -211,9 +226,12 @@ def log_error(error: BaseException, message: str, **facts: object) -> None:
 
 
 def find_reason(error: BaseException) -> str:
-    """Return why PostgreSQL or a bucket cannot be used, in its own words; "" for any other error."""
+    """Return why PostgreSQL or a bucket cannot be used, in its own words, or the path that the system refused; "" for
+    any other error."""
     if isinstance(error, StorageUnreachableError):
         return str(error)
+    if isinstance(error, PermissionError | NotADirectoryError):
+        return str(error.filename or "")
     found = _find_driver_error(error)
     if not _is_of_postgresql(found):
         return ""

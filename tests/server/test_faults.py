@@ -3,6 +3,8 @@
 import errno
 import io
 import logging
+import os
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -11,8 +13,10 @@ import pytest
 
 from docshare.server import faults
 from docshare.server.pdf import child
-from docshare.server.services.files import intake
+from docshare.server.services.files import intake, removals
+from docshare.server.services.operations import sweeps
 from docshare.server.store import reserve
+from docshare.server.store.blobs import FolderStore
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.people.cast import World
 
@@ -30,12 +34,19 @@ FAULTS = {
         OSError(errno.EFBIG, ""),
         make_sqlite_error("SQLITE_FULL"),
     ],
-    "fails": [OSError(errno.EIO, ""), make_sqlite_error("SQLITE_IOERR"), make_sqlite_error("SQLITE_IOERR_FSYNC")],
+    "fails": [
+        OSError(errno.EIO, ""),
+        OSError(errno.ESTALE, ""),
+        make_sqlite_error("SQLITE_IOERR"),
+        make_sqlite_error("SQLITE_IOERR_FSYNC"),
+    ],
     "read-only": [
         OSError(errno.EROFS, ""),
         make_sqlite_error("SQLITE_READONLY"),
         make_sqlite_error("SQLITE_READONLY_DBMOVED"),
     ],
+    "permission": [OSError(errno.EACCES, ""), OSError(errno.EPERM, "")],
+    "missing": [OSError(errno.ENOTDIR, "")],
     "descriptors": [OSError(errno.EMFILE, ""), OSError(errno.ENFILE, "")],
     "memory": [MemoryError(), OSError(errno.ENOMEM, ""), make_sqlite_error("SQLITE_NOMEM")],
     "damaged": [
@@ -121,3 +132,62 @@ def test_an_upload_that_cannot_be_opened_for_its_check_is_503(world: World, monk
         image = world.http.get(f"/{uploaded['shortId']}/pages/1-800.jpg?v=1")
         assert image.status_code == 503
     assert world.http.get(f"/{uploaded['shortId']}/pages/1-800.jpg?v=1").status_code == 200
+
+
+def test_a_missing_directory_of_documents_is_503_and_loses_nothing(world: World) -> None:
+    """An error that means "gone" would be wrong, and a deletion must not pass as done."""
+    kept, purged = world.pia.upload(), world.pia.upload()
+    blobs = world.rt.blobs
+    assert isinstance(blobs, FolderStore)
+    away = blobs.root.with_name("blobs.away")
+    blobs.root.rename(away)
+    form = {"file": (io.BytesIO(simple_pdf(pages=2)), "a.pdf")}
+    answers = {
+        "upload": world.pia.post("/api/v1/files", data=form),
+        "content": world.pia.get(f"/api/v1/files/{kept['uuid']}/content"),
+        "download": world.http.post(f"/{kept['shortId']}/download"),
+        "image": world.http.get(f"/{kept['shortId']}/pages/1-800.jpg?v=1"),
+    }
+    assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(answers, 503)
+    assert {name for name, answer in answers.items() if answer.headers.get("Retry-After")} == answers.keys()
+    assert world.pia.delete(f"/api/v1/files/{purged['uuid']}?purge=1").status_code == 200
+    assert not blobs.root.exists()
+    assert count_files(away) == 2
+
+    away.rename(blobs.root)
+    assert removals.delete_remembered(world.rt) == 1
+    assert count_files(blobs.root) == 1
+    assert world.http.get(f"/{kept['shortId']}/pages/1-800.jpg?v=1").status_code == 200
+    assert world.http.post(f"/{kept['shortId']}/download").status_code == 200
+
+
+def count_files(folder: Path) -> int:
+    return sum(path.is_file() for path in folder.rglob("*"))
+
+
+def test_an_upload_without_a_directory_for_partial_files_is_503(world: World) -> None:
+    away = world.rt.blobs.tmp.rename(world.rt.blobs.tmp.with_name("tmp.away"))
+    form = {"file": (io.BytesIO(simple_pdf(pages=2)), "a.pdf")}
+    assert world.pia.post("/api/v1/files", data=form).status_code == 503
+    away.rename(world.rt.blobs.tmp)
+    world.pia.upload()
+
+
+def test_cached_pages_that_the_disk_refuses_to_delete_are_deleted_later(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The document is deleted already, so the request has succeeded."""
+    uploaded = world.pia.upload()
+    assert world.http.get(f"/{uploaded['shortId']}/pages/1-800.jpg?v=1").status_code == 200
+    pages = world.rt.config.data_dir / "cache"
+    assert list(pages.rglob(f"*{uploaded['uuid']}*"))
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", refuse)
+        assert world.pia.delete(f"/api/v1/files/{uploaded['uuid']}?purge=1").status_code == 200
+    assert list(pages.rglob(f"*{uploaded['uuid']}*"))
+    sweeps.delete_derived_of_destroyed(world.rt)
+    assert not list(pages.rglob(f"*{uploaded['uuid']}*"))

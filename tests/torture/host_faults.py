@@ -1,4 +1,5 @@
-"""Inject host faults into a running server: a full disk, failing writes and syncs, size limits, no descriptors.
+"""Inject host faults into a running server: a full disk, failing writes and syncs, missing permissions and directories,
+size limits, no descriptors.
 
 ``python -m tests.torture.host_faults`` injects 200 faults and prints the results. Requires root, to mount a tmpfs, and
 the Debian package ``strace``, which injects errors into system calls.
@@ -39,6 +40,10 @@ class FaultFigures:
 
     def count(self, kind: str, status: int) -> None:
         self.answers.setdefault(kind, Counter())[status] += 1
+
+    def count_unavailable(self) -> int:
+        """Return how many requests were answered with 503."""
+        return sum(counts[503] for counts in self.answers.values())
 
 
 class SmallDiskServer:
@@ -140,6 +145,17 @@ def inject_failures(server: SmallDiskServer, calls: str, error: str) -> Iterator
 
 
 @contextmanager
+def move_documents(server: SmallDiskServer) -> Iterator[None]:
+    """Keep the directory of the documents elsewhere during the block."""
+    blobs = server.data_dir / "blobs"
+    away = blobs.rename(server.folder / "away")
+    try:
+        yield
+    finally:
+        away.rename(blobs)
+
+
+@contextmanager
 def limit_resource(server: SmallDiskServer, limit: int, value: Callable[[int], int]) -> Iterator[None]:
     """Set the resource ``limit`` of the server to ``value``, which receives its process ID."""
     pid = server.process.pid
@@ -151,8 +167,10 @@ def limit_resource(server: SmallDiskServer, limit: int, value: Callable[[int], i
         resource.prlimit(pid, limit, before)
 
 
-def _find_largest_file_size(server: SmallDiskServer) -> int:
-    return max(path.stat().st_size for path in server.data_dir.glob("docshare.db*"))
+def _find_smallest_file_size(server: SmallDiskServer) -> int:
+    return min(
+        path.stat().st_size for path in server.data_dir.glob("docshare.db*")
+    )  # the server may use the log from its beginning
 
 
 def _count_descriptors(pid: int) -> int:
@@ -166,8 +184,10 @@ FAULTS: dict[str, Callable[[SmallDiskServer], AbstractContextManager[None]]] = {
     "read-only": lambda server: inject_failures(
         server, "pwrite64,fsync,fdatasync,ftruncate,rename,mkdir,unlink", "EROFS"
     ),
+    "no permission": lambda server: inject_failures(server, "openat,rename,mkdir,unlink,statfs", "EACCES"),
+    "directory missing": move_documents,
     "size limit": lambda server: limit_resource(
-        server, resource.RLIMIT_FSIZE, lambda _: _find_largest_file_size(server)
+        server, resource.RLIMIT_FSIZE, lambda _: _find_smallest_file_size(server)
     ),
     "no descriptors": lambda server: limit_resource(server, resource.RLIMIT_NOFILE, _count_descriptors),
 }

@@ -94,7 +94,8 @@ def translate_data_errors(data_dir: Path) -> Iterator[None]:
         raise Stop(ExitCode.USAGE, str(error)) from None
     # Of any class, because streams and locks raise errors of the driver of PostgreSQL, an optional dependency.
     except Exception as error:
-        fault = faults.find_fault(error)
+        is_wrong_path = isinstance(error, PermissionError | NotADirectoryError)
+        fault = None if is_wrong_path else faults.find_fault(error)
         if fault is faults.DATABASE_DAMAGED:
             hint = f"See what is intact: docshare admin check --data {shlex.quote(str(data_dir))}; docshare help backup"
             raise Stop(ExitCode.CHECK_FAILED, f"the database in {data_dir} is damaged: {error}", hint=hint) from None

@@ -23,7 +23,7 @@ from docshare.server.store.identity import write_private
 from docshare.server.store.lock import is_locked
 from docshare.server.store.segments import KEY_BYTES, SALT_BYTES, SegmentWriter
 from docshare.server.store.stored_bytes import StoredBytes
-from docshare.server.store.trees import remove_tree
+from docshare.server.store.trees import remove_tree, require_directory
 
 BACKUP_LOCK = "backup.lock"
 """The lock of a backup, in the data directory."""
@@ -174,11 +174,14 @@ class BlobStore(ABC):
         self._encrypt = encrypt
 
     def create_partial(self) -> PartialFile:
-        """Create an empty partial file with mode 0600."""
+        """Create an empty partial file with mode 0600. Raises OSError."""
+        require_directory(self.tmp)
         return PartialFile(self.tmp / f"{self._generate_name()}.part", MIN_FREE_DISK_BYTES, self._encrypt)
 
     def free_bytes(self) -> int:
-        """Return how many bytes an unprivileged process may still write to the disk of the partial files."""
+        """Return how many bytes an unprivileged process may still write to the disk of the partial files. Raises
+        OSError."""
+        require_directory(self.tmp)
         return _available_bytes(os.statvfs(self.tmp))
 
     @abstractmethod
@@ -190,7 +193,8 @@ class BlobStore(ABC):
 
     @abstractmethod
     def path(self, key: str) -> BlobPath:
-        """Return a path-like object for the blob ``key``. Raises ValueError if it is not a key."""
+        """Return a path-like object for the blob ``key``. Raises ValueError if it is not a key, and OSError if the
+        directory of the store is missing, which would look as if the blob did not exist."""
 
     @abstractmethod
     def find_size(self, key: str) -> int | None:
@@ -301,7 +305,8 @@ class FolderStore(BlobStore):
                 sync_directory(self.root)
 
     def path(self, key: str) -> Path:
-        """Return the path of the file of ``key``. Raises ValueError if it is not a key."""
+        """Return the path of the file of ``key``. Raises ValueError if it is not a key, and NotADirectoryError."""
+        require_directory(self.root)
         return self.root.joinpath(check_key(key)[:2], key)
 
     def find_size(self, key: str) -> int | None:

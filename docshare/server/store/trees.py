@@ -1,4 +1,4 @@
-"""Remove folders that a hostile document may have filled."""
+"""Require a directory, and remove directories that a hostile document may have filled."""
 
 import errno
 import os
@@ -91,3 +91,10 @@ def _unlock_if_directory(place: int, name: str) -> bool:
     with suppress(OSError):
         os.chmod(name, 0o700, dir_fd=place)
     return True
+
+
+def require_directory(path: Path) -> None:
+    """Raise NotADirectoryError if ``path`` is missing, for example because its file system is not mounted. Raises
+    OSError."""
+    if not path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
