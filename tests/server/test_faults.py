@@ -15,6 +15,7 @@ from docshare.server import faults
 from docshare.server.pdf import child
 from docshare.server.services.files import intake, removals
 from docshare.server.services.operations import sweeps
+from docshare.server.services.webhooks import dispatch
 from docshare.server.store import reserve
 from docshare.server.store.blobs import FolderStore
 from tests.support.documents.pdfs import simple_pdf
@@ -171,6 +172,21 @@ def test_an_upload_without_a_directory_for_partial_files_is_503(world: World) ->
     assert world.pia.post("/api/v1/files", data=form).status_code == 503
     away.rename(world.rt.blobs.tmp)
     world.pia.upload()
+
+
+def test_a_job_that_finds_no_data_directory_logs_one_line(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("docshare").propagate = True
+    faults._last_logged.clear()
+    folder = world.rt.config.data_dir
+    away = folder.rename(folder.with_name("data.away"))
+    with pytest.raises(NotADirectoryError) as raised:
+        dispatch.claim_due(world.rt, 1)
+    faults.log_error(raised.value, "deliveries have stalled")
+    assert not folder.exists()
+    away.rename(folder)
+    assert [(record.getMessage(), record.exc_info) for record in caplog.records] == [
+        ("deliveries have stalled: a directory is missing", None)
+    ]
 
 
 def test_cached_pages_that_the_disk_refuses_to_delete_are_deleted_later(

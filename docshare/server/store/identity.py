@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from docshare.server.store.trees import require_directory
+
 DATABASE_MARKER = "database-address"
 """The file in a data directory that names the database with its rows, unless the database is in the directory."""
 
@@ -36,18 +38,20 @@ def write_database_marker(data_dir: Path, marker: DatabaseMarker) -> None:
 
 
 def instance_key(data_dir: Path) -> str:
-    """Return the key of the admin channel, which is created on first use."""
+    """Return the key of the admin channel, which is created on first use. Raises OSError."""
     path = data_dir / "instance.key"
     try:
         return path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
+        require_directory(data_dir)
         key = secrets.token_hex(32)
         write_private(path, key + "\n")
         return key
 
 
 def directory_id(data_dir: Path) -> str:
-    """Return an id of the data directory, by which its processes identify each other in a shared database."""
+    """Return an id of the data directory, by which its processes identify each other in a shared database. Raises
+    OSError."""
     return hashlib.sha256(instance_key(data_dir).encode()).hexdigest()[:16]
 
 
