@@ -1,5 +1,6 @@
 """The master key of an instance: it is required at start, and can be exchanged while everything is served."""
 
+import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ import pytest
 
 from docshare.contract.problems import Problem
 from docshare.server.admin import run_command
+from docshare.server.backup import making, reading
 from docshare.server.config import Config, ConfigError
 from docshare.server.instance import open_instance
 from docshare.server.services.files import sealed_blobs
@@ -23,6 +25,7 @@ from tests.services.test_encryption import assert_served, list_sealed, reopen, u
 from tests.support.engines.database import sqlite_only
 from tests.support.people import webhooks
 from tests.support.people.cast import BASE_URL, World
+from tests.support.servers.instance_backup import Operator, open_restored
 
 OLD, NEW, NEXT = (bytes([number]) * 32 for number in (1, 2, 3))
 
@@ -276,6 +279,32 @@ def test_a_document_that_arrives_during_a_rotation_stays_readable(
     reopen(world)
     assert_served(world, served)
     assert None not in read_secrets(world).values()
+
+
+@pytest.mark.skipif(os.environ.get("DOCSHARE_TEST_STORAGE") == "bucket", reason="restores into a folder of blobs")
+def test_the_key_is_not_replaced_during_a_backup(world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A backup copies the database before the key: with a new key, nothing of it could be decrypted."""
+    encryption.require_master_key(world.rt)
+    made, operator = world.pia.upload(), Operator(world, tmp_path)
+    copy, attempts = reading.copy_database, []
+
+    def copy_and_rotate(*given: Any) -> None:
+        copy(*given)
+        monkeypatch.setattr(making, "_LOCK_PAUSE_S", 0)
+        try:
+            attempts.append(rotate(world))
+        except Problem as problem:
+            attempts.append({"code": problem.code, "detail": problem.detail})
+
+    monkeypatch.setattr(reading, "copy_database", copy_and_rotate)
+    path = operator.make_backup()
+    assert attempts == [{"code": "conflict", "detail": "A backup is being made."}]
+    monkeypatch.undo()
+    served = world.pia.get(f"/api/v1/files/{made['uuid']}/content").data
+    assert rotate(world)["sealedEarlier"] == 0
+    assert operator.run_admin("restore", path, data=tmp_path / "new").code == 0
+    with open_restored(operator, tmp_path / "new") as again:
+        assert again.pia.get(f"/api/v1/files/{made['uuid']}/content").data == served
 
 
 def test_a_file_of_the_operator_is_rotated_with_its_new_key_and_not_changed(

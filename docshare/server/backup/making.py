@@ -151,7 +151,7 @@ def make_backup(
     """
     key = external.key if external else data_dir / VAULT_KEY
     copy = (external and external.copy_database) or partial(reading.copy_database, data_dir / DATABASE)
-    with _hold_blobs(data_dir), external.hold() if external else nullcontext():
+    with hold_backup_lock(data_dir), external.hold() if external else nullcontext():
         total = reading.database_size(data_dir / DATABASE) if (data_dir / DATABASE).exists() else 0
         done = 0
 
@@ -217,8 +217,9 @@ def hold_removals(store: Store) -> Iterator[None]:
 
 
 @contextmanager
-def _hold_blobs(data_dir: Path) -> Iterator[None]:
-    """Keep blobs from being deleted during the block. Raises AlreadyLocked."""
+def hold_backup_lock(data_dir: Path) -> Iterator[None]:
+    """Hold the lock of a backup of ``data_dir`` during the block, so that no blob is deleted and no other backup is
+    made. Raises AlreadyLocked."""
     with ExitStack() as stack:
         for attempt in range(_LOCK_ATTEMPTS):
             try:

@@ -120,7 +120,9 @@ def translate_backup_errors(directory: Path | None) -> Iterator[None]:
         raise Stop(ExitCode.CHECK_FAILED, f"the backup cannot be used: {error}", hint="Nothing was changed.") from None
     except AlreadyLocked:
         raise Stop(
-            ExitCode.CONFLICT, f"{directory} is being backed up or restored", hint="Wait until it has finished."
+            ExitCode.CONFLICT,
+            f"{directory} is being backed up or restored, or its master key is being replaced",
+            hint="Wait until that has finished.",
         ) from None
     except NotEnoughSpace as error:
         raise Stop(ExitCode.USAGE, f"not enough disk space: {error}") from None

@@ -51,6 +51,7 @@ def vault_rotate(context: typer.Context, data: Data = None, dry_run: DryRun = Fa
     """Replace the master key, and encrypt all keys with it.
 
     The documents are not encrypted again. A running server keeps serving. If the command is interrupted, run it again.
+    During a backup the key is not replaced, and the exit code is 7.
     A key file of yours (DOCSHARE_SECRET_KEY_FILE) or a command must have the new key first and the old one after it
     before you rotate; remove the old one afterwards.
 

@@ -6,18 +6,20 @@ sealed by earlier master keys and by the current one, are all readable meanwhile
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from docshare.contract.problems import Problem
 from docshare.server import faults
+from docshare.server.backup.making import hold_backup_lock
 from docshare.server.config import ConfigError
 from docshare.server.logs import LOGGER
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import removals, sealed_blobs
 from docshare.server.services.operations import secrets
 from docshare.server.store.blobs import StorageUnreachableError
-from docshare.server.store.lock import is_locked
+from docshare.server.store.lock import AlreadyLocked, is_locked
 from docshare.server.store.master_keys import KEY_BYTES, KeyFile, MasterKeyError
 from docshare.server.store.tables import assets, files, webhooks
 from docshare.server.store.tables import instance as instance_rows
@@ -154,8 +156,24 @@ def rotate(rt: Runtime) -> dict[str, Any]:
 
     The file ``vault.key`` of the data directory gets a new key. A file or command of the operator must already provide
     the new key, followed by the old one. The old key is deleted from ``vault.key`` once nothing needs it, unless other
-    instances may still use it. Raises ``conflict`` if there is no new key.
+    instances may still use it. Raises ``conflict`` if there is no new key, or while a backup is being made.
     """
+    with _exclude_backups(rt):
+        return _rotate(rt)
+
+
+@contextmanager
+def _exclude_backups(rt: Runtime) -> Iterator[None]:
+    """Keep backups from being made during the block: one that copied the database before a rotation and the key after
+    it would contain no key that decrypts its documents. Raises ``conflict``."""
+    try:
+        with hold_backup_lock(rt.config.data_dir):
+            yield
+    except AlreadyLocked:
+        raise Problem("conflict", "A backup is being made.", hint="Rotate the key when it has finished.") from None
+
+
+def _rotate(rt: Runtime) -> dict[str, Any]:
     keys = rt.vault.keys
     is_own = isinstance(keys, KeyFile) and rt.config.secret_key_file is None
     if is_own and isinstance(keys, KeyFile) and len(rt.vault.fingerprints()) == 1:  # else: resume a rotation
