@@ -141,17 +141,17 @@ def make_backup(
     progress: Callable[[int, int], None] = lambda done, total: None,
     external: ExternalParts | None = None,
 ) -> BackupResult:
-    """Back up the instance in ``data_dir`` to ``sink``.
+    """Back up the instance in ``data_dir`` to ``sink``. The caller holds its ``hold_backup_lock``.
 
     Parameters: ``staging`` a path for the temporary copy of the database; ``vault`` with the master keys, by which
     encrypted bytes are checked; ``now`` ms; ``with_key`` whether to include
     the key that decrypts the secrets in the database; ``progress`` is called with the bytes done and the total;
-    ``external`` names what is not in ``data_dir``. Raises AlreadyLocked while another backup of the instance
-    is running, OtherInstance, OSError, sqlite3.Error.
+    ``external`` names what is not in ``data_dir``. Raises AlreadyLocked while another host backs up the
+    instance, OtherInstance, OSError, sqlite3.Error.
     """
     key = external.key if external else data_dir / VAULT_KEY
     copy = (external and external.copy_database) or partial(reading.copy_database, data_dir / DATABASE)
-    with hold_backup_lock(data_dir), external.hold() if external else nullcontext():
+    with external.hold() if external else nullcontext():
         total = reading.database_size(data_dir / DATABASE) if (data_dir / DATABASE).exists() else 0
         done = 0
 

@@ -176,7 +176,7 @@ def test_a_document_destroyed_during_a_backup_is_saved_and_then_removed(operator
             destroyed.append(world.rt.blobs.exists(blob))
 
     path = tmp_path / "saved.tar"
-    with path.open("wb") as out:
+    with making.hold_backup_lock(operator.data), path.open("wb") as out:
         found = making.make_backup(
             operator.data, TarSink(out), tmp_path / "copy", world.rt.vault, now=START, progress=destroy
         )

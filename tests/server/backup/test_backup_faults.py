@@ -35,6 +35,25 @@ def test_a_second_concurrent_backup_is_rejected(operator: Operator, monkeypatch:
     assert not list(operator.place.glob("saved*"))
 
 
+@pytest.mark.parametrize("name", ["saved.tar", "saved"])
+def test_a_second_backup_to_the_same_target_does_not_damage_the_first(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The command of one night may still be running when that of the next one begins."""
+    copy, codes = reading.copy_database, []
+
+    def copy_and_begin_another(source: Path, target: Path, progress: Callable[[int], None]) -> None:
+        copy(source, target, progress)
+        monkeypatch.setattr(making, "_LOCK_PAUSE_S", 0)
+        codes.append(operator.run_admin("backup", operator.place / name).code)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reading, "copy_database", copy_and_begin_another)
+        path = operator.make_backup(name)
+    assert codes == [7]
+    assert operator.run_admin("restore", path, "--verify-only").code == 0
+
+
 def test_the_copy_of_the_database_is_private_while_it_is_written(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,6 +91,8 @@ def backup(
       docshare admin backup /mnt/backup/docshare
       docshare admin backup - | age -r age1... > docshare.tar.age
     """
+    from docshare.server.backup.making import hold_backup_lock
+
     ctx = current_context()
     directory = require_instance(context, data)
     target = None if out == STREAM else Path(out)
@@ -98,7 +100,12 @@ def backup(
     if dry_run:
         return _preview_backup(ctx, directory, out)
     began = ctx.monotonic()
-    with translate_backup_errors(directory), _open_sink(ctx, target, force) as (sink, staging):
+    # The lock comes first, because opening an archive removes the unfinished one of a killed backup.
+    with (
+        translate_backup_errors(directory),
+        hold_backup_lock(directory),
+        _open_sink(ctx, target, force) as (sink, staging),
+    ):
         made = _write_backup(ctx, directory, sink, staging or directory / "tmp" / "backup.db", with_key=not without_key)
     row = {
         "path": out,
