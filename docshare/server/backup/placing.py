@@ -29,7 +29,11 @@ def finish_restore(data_dir: Path) -> Path | None:
     ready = data_dir / READY
     if not ready.is_dir():
         return None
-    aside = data_dir / (ready / ASIDE_NAME_FILE).read_text(encoding="ascii")
+    try:
+        aside = data_dir / (ready / ASIDE_NAME_FILE).read_text(encoding="ascii")
+    except FileNotFoundError:  # a crash came after the last rename, while the directory was deleted
+        ready.rmdir()
+        return None
     for name in _OLD_NAMES:
         _replace_aside(data_dir / name, aside)
     for name in _NEW_NAMES:

@@ -54,6 +54,26 @@ def test_a_killed_restore_leaves_the_old_or_the_new_instance(
     assert not list(operator.data.glob("restoring*")), "a complete copy was never removed"
 
 
+def test_a_restore_that_is_killed_in_its_last_step_is_finished(
+    operator: Operator, own_backup: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The directory of the restored files is empty, but still there."""
+    operator.world.rt.db.close()
+    rmtree = placing.shutil.rmtree
+
+    def delete_content(path: Path, **options: bool) -> None:
+        rmtree(path, **options)
+        if path.name == placing.READY:
+            path.mkdir()
+
+    with monkeypatch.context() as patched, sources.open_source(own_backup) as source:
+        patched.setattr(placing.shutil, "rmtree", delete_content)
+        restoring.restore(source, operator.data, now=1, hold=False, progress=lambda done, total: None)
+    assert not list((operator.data / placing.READY).iterdir())
+    with open_instance(Config(data_dir=operator.data, base_url="http://127.0.0.1:1")):
+        assert not (operator.data / placing.READY).exists()
+
+
 def test_a_killed_backup_releases_its_lock(operator: Operator, own_backup: Path) -> None:
     assert own_backup.stat().st_size > 500_000, "the whole backup fits into a pipe"
     process = subprocess.Popen(
