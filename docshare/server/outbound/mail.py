@@ -7,9 +7,11 @@ the timeout of a socket starts again with every byte.
 import smtplib
 import socket
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
+from types import TracebackType
 from urllib.parse import unquote, urlsplit
 
 from docshare.server.outbound.watchdog import DeadlineWatchdog
@@ -129,6 +131,13 @@ class _WatchedSmtp(smtplib.SMTP):
     def __init__(self, server: MailServer, context: ssl.SSLContext, watchdog: DeadlineWatchdog) -> None:
         self._server, self._context, self._watchdog = server, context, watchdog
         super().__init__(server.host, server.port, timeout=watchdog.remaining_s())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the session, whatever the reply to QUIT: a mail that was accepted before must not be sent again."""
+        with suppress(smtplib.SMTPResponseException):
+            super().__exit__(kind, error, trace)
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         plain = socket.create_connection((host, port), timeout)

@@ -10,7 +10,7 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import Self
 
-_GREETING = b"220 mailbox ESMTP\r\n"
+_GREETING = b"220 mailbox ESMTP"
 
 
 def read_part(message: EmailMessage, kind: str = "plain") -> str:
@@ -22,8 +22,8 @@ def read_part(message: EmailMessage, kind: str = "plain") -> str:
 
 @dataclass
 class FakeMailServer:
-    """``answers``: by command (``RCPT``, ``DATA``, ...) the reply to send instead of success; ``is_slow``: it sends an
-    endless greeting byte by byte."""
+    """``answers``: by command (``RCPT``, ``DATA``, ..., ``CONNECT`` for the greeting) the reply to send instead of
+    success; ``is_slow``: it sends an endless greeting byte by byte."""
 
     answers: dict[str, bytes] = field(default_factory=dict)
     is_slow: bool = False
@@ -63,13 +63,13 @@ class FakeMailServer:
         if self.is_slow:
             self._send_slowly(connection)
             return
-        connection.sendall(_GREETING)
+        connection.sendall(self.answers.get("CONNECT", _GREETING) + b"\r\n")
         with connection.makefile("rb") as lines:
             for line in lines:
                 word = line.split()[0].decode().upper() if line.split() else ""
                 self.commands.append(line.decode("utf-8", "replace").strip())
                 if word == "QUIT":
-                    connection.sendall(b"221 bye\r\n")
+                    connection.sendall(self.answers.get("QUIT", b"221 bye") + b"\r\n")
                     return
                 if word == "DATA" and "DATA" not in self.answers:
                     connection.sendall(b"354 go on\r\n")

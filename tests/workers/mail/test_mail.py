@@ -96,6 +96,26 @@ def test_a_permanent_failure_is_not_retried(make: Callable[..., World]) -> None:
         assert len(box.commands) == before
 
 
+@pytest.mark.parametrize("reply", [b"250 ok", b"421 shutting down", b"500 unknown command", b"what?"])
+def test_an_accepted_email_is_sent_once_whatever_the_reply_to_quit(make: Callable[..., World], reply: bytes) -> None:
+    with FakeMailServer({"QUIT": reply}) as box:
+        world = make(smtp_url=box.url)
+        enqueue_mail(world)
+        assert mail.send_due(world.rt) == 1
+        world.clock.advance(days=3)
+        assert mail.send_due(world.rt) == 0
+    assert (len(box.messages), get_only_mail(world)["state"]) == (1, "sent")
+
+
+def test_the_reply_to_quit_does_not_decide_about_a_rejected_email(make: Callable[..., World]) -> None:
+    with FakeMailServer({"RCPT": b"451 later, please", "QUIT": b"500 unknown command"}) as box:
+        world = make(smtp_url=box.url)
+        enqueue_mail(world)
+        mail.send_due(world.rt)
+    row = get_only_mail(world)
+    assert (row["state"], row["error"]) == ("queued", "the mail server answered 451 later, please")
+
+
 def test_an_email_is_sent_once_the_mail_server_is_available_again(make: Callable[..., World]) -> None:
     with FakeMailServer() as box:
         world = make(smtp_url=box.url)
