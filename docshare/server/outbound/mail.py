@@ -157,7 +157,10 @@ def _translate_error(error: Exception) -> MailNotDelivered:
     if isinstance(error, smtplib.SMTPAuthenticationError):
         return MailNotDelivered(f"the mail server rejected the user name or password ({error.smtp_code})")
     if isinstance(error, smtplib.SMTPResponseException):
-        return MailNotDelivered(_describe_reply(error.smtp_code, error.smtp_error), is_permanent=error.smtp_code >= 500)
+        # A server that rejects the connection has not seen the mail, and may accept it later.
+        concerns_mail = isinstance(error, smtplib.SMTPSenderRefused | smtplib.SMTPDataError)
+        is_permanent = concerns_mail and error.smtp_code >= 500
+        return MailNotDelivered(_describe_reply(error.smtp_code, error.smtp_error), is_permanent=is_permanent)
     if isinstance(error, UnicodeError | ValueError):
         return MailNotDelivered(f"the mail cannot be composed: {error}", is_permanent=True)
     return MailNotDelivered(str(error) or type(error).__name__)
