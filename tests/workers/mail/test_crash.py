@@ -1,4 +1,4 @@
-"""A crash while an email is sent: the email is not lost, and is sent twice at most."""
+"""A crash or a change while an email is sent: the email is not lost, and is sent twice at most."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from email.message import EmailMessage
 import pytest
 
 from docshare.server.outbound.mail import Mailer
+from docshare.server.services.accounts import accounts
 from docshare.server.services.operations import mail
 from tests.support.outside.mail_server import FakeMailServer
 from tests.support.people.cast import World
@@ -61,3 +62,21 @@ def test_an_email_is_rolled_back_with_its_transaction(world: World) -> None:
     with pytest.raises(MailerCrash):
         enqueue_and_crash()
     assert mail.list_outbox(world.rt) == []
+
+
+def test_an_email_goes_to_the_address_that_its_account_has_when_it_is_sent(make: Callable[..., World]) -> None:
+    """The address is changed while the mail server is busy with an earlier email."""
+
+    class SlowMailer(Mailer):
+        def send(self, message: EmailMessage) -> None:
+            if message["To"] == "ann@example.com":
+                accounts.set_email(world.rt, "pia@example.com", "pia@example.org")
+            super().send(message)
+
+    with FakeMailServer() as box:
+        world = make(smtp_url=box.url)
+        for recipient in ("ann@example.com", "pia@example.com"):
+            with world.rt.db.write():
+                mail.enqueue(world.rt, recipient, "Hello", "A text.\n")
+        assert mail.send_due(replace(world.rt, mailer=SlowMailer(box.url))) == 2
+    assert [message["To"] for message in box.messages] == ["ann@example.com", "pia@example.org"]

@@ -126,7 +126,7 @@ def send_due(rt: Runtime, find_image: ImageFinder | None = None) -> int:
     """
     if not rt.mailer.is_configured:
         return 0
-    return sum(_attempt_delivery(rt, row, find_image) for row in mail_rows.list_due(rt.db, rt.clock(), _BATCH_MAILS))
+    return sum(_attempt_delivery(rt, due, find_image) for due in mail_rows.list_due(rt.db, rt.clock(), _BATCH_MAILS))
 
 
 def send_test(rt: Runtime, recipient: str) -> None:
@@ -162,15 +162,17 @@ def _retention_start(rt: Runtime) -> int:
     return rt.clock() - RETENTION_MS
 
 
-def _attempt_delivery(rt: Runtime, row: MailRow, find_image: ImageFinder | None) -> bool:
+def _attempt_delivery(rt: Runtime, due: MailRow, find_image: ImageFinder | None) -> bool:
     """Attempt to send a mail; return whether the mail server accepted it.
 
-    The attempt is stored before it begins, so that a mail is sent at most twice after a crash.
+    The attempt is stored before it begins, so that a mail is sent at most twice after a crash. Its address may have
+    changed since it was listed, because the mails before it may have taken minutes.
     """
     now = rt.clock()
     with rt.db.write():
-        if not mail_rows.claim(rt.db, row, rules.next_attempt_at(row.attempts + 1, now)):
-            return False
+        row = mail_rows.claim(rt.db, due, rules.next_attempt_at(due.attempts + 1, now))
+    if row is None:
+        return False
     try:
         rt.mailer.send(_compose(rt, row, find_image))
     except MailNotDelivered as error:
@@ -183,10 +185,10 @@ def _attempt_delivery(rt: Runtime, row: MailRow, find_image: ImageFinder | None)
 
 def _record_failure(rt: Runtime, row: MailRow, error: MailNotDelivered) -> None:
     now = rt.clock()
-    next_at = None if error.is_permanent else rules.next_attempt_at(row.attempts + 1, now)
+    next_at = None if error.is_permanent else rules.next_attempt_at(row.attempts, now)
     with rt.db.write():
         mail_rows.mark_failed(rt.db, row.id, str(error), next_at=next_at, failed_at=None if next_at else now)
-    LOGGER.warning("mail not delivered", extra={"mail": row.uuid, "attempt": row.attempts + 1, "error": str(error)})
+    LOGGER.warning("mail not delivered", extra={"mail": row.uuid, "attempt": row.attempts, "error": str(error)})
 
 
 def _compose(rt: Runtime, row: MailRow, find_image: ImageFinder | None = None) -> EmailMessage:

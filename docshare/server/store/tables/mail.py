@@ -134,11 +134,14 @@ def list_due(store: Store, now: int, limit: int) -> list[MailRow]:
     return [MailRow._make(found) for found in store.fetch_all(query)]
 
 
-def claim(store: Store, row: MailRow, next_at: int | None) -> bool:
-    """Count an attempt and store when the next one is due; return False if the mail was changed meanwhile."""
+def claim(store: Store, row: MailRow, next_at: int | None) -> MailRow | None:
+    """Count an attempt and store when the next one is due; return the mail as it is now, or None if it was attempted,
+    deleted or held back since ``row`` was read."""
     query = Mail.update({Mail.attempts: Mail.attempts + 1, Mail.next_at: next_at})
-    is_unchanged = (Mail.id == row.id) & (Mail.attempts == row.attempts) & Mail.next_at.is_null(False)
-    return store.execute(query.where(is_unchanged, ~_is_held())) > 0
+    is_due = (Mail.id == row.id) & (Mail.attempts == row.attempts) & Mail.next_at.is_null(False)
+    if not store.execute(query.where(is_due, ~_is_held())):
+        return None
+    return MailRow._make(store.fetch_all(_select_mails().where(Mail.id == row.id))[0])
 
 
 def _is_held() -> Any:
