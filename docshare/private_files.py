@@ -64,22 +64,33 @@ def is_special(path: str | Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
-def open_lock(path: Path) -> int:
-    """Open the lock file ``path``, create it if necessary, and return its descriptor."""
-    make_directory(path.parent)
-    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-
-
 @contextmanager
-def hold_lock(descriptor: int, *, wait: bool = True) -> Iterator[bool]:
-    """Hold the lock of an open lock file, then close it; yield False if ``wait`` is off and another process holds it.
+def hold_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock file ``path``, created if necessary; yield False if ``wait`` is off and another process holds it.
 
-    The kernel releases the lock when the process ends, so a crash leaves nothing to clean up.
+    Raise ``LockError`` if it cannot be opened or locked: some network file systems do not support locks. The kernel
+    releases the lock when the process ends, so a crash leaves nothing to clean up.
     """
     try:
-        yield _lock(descriptor, wait)
+        make_directory(path.parent)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError as error:
+        raise LockError(error.errno, error.strerror) from error
+    try:
+        yield _try_to_lock(descriptor, wait)
     finally:
         os.close(descriptor)
+
+
+class LockError(OSError):
+    """A lock file cannot be opened or locked. Not an error of what the lock protects."""
+
+
+def _try_to_lock(descriptor: int, wait: bool) -> bool:
+    try:
+        return _lock(descriptor, wait)
+    except OSError as error:
+        raise LockError(error.errno, error.strerror) from error
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -31,10 +31,10 @@ def replace_file(path: Path, content: str | bytes, *, private: bool = False) -> 
 
 @contextmanager
 def hold_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Hold the lock file ``path`` as ``private_files.hold_lock`` does. Raise Stop (2) if it cannot be opened."""
+    """Hold the lock file ``path`` as ``private_files.hold_lock`` does. Raise Stop (2) if it cannot be opened or
+    locked."""
     try:
-        descriptor = private_files.open_lock(path)
-    except OSError as error:
+        with private_files.hold_lock(path, wait=wait) as is_held:
+            yield is_held
+    except private_files.LockError as error:
         raise write_error(path, error) from error
-    with private_files.hold_lock(descriptor, wait=wait) as is_held:
-        yield is_held

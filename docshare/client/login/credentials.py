@@ -133,14 +133,13 @@ def _require_writable(directory: Path) -> None:
 
 @contextmanager
 def _hold_lock(path: Path) -> Iterator[None]:
-    from docshare.private_files import hold_lock, open_lock
+    from docshare.private_files import LockError, hold_lock
 
     try:
-        descriptor = open_lock(path)
-    except OSError as error:
+        with hold_lock(path):
+            yield
+    except LockError as error:
         raise _write_error(path, error) from error
-    with hold_lock(descriptor):
-        yield
 
 
 def _write_error(path: Path, error: OSError) -> LocalFileError:
