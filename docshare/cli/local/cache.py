@@ -11,6 +11,7 @@ from docshare.cli.framework.exits import Stop
 from docshare.cli.local.accounts import forget_credential, list_names, resolve_account, resolve_account_online
 from docshare.cli.local.paths import cache_file_name, format_line
 from docshare.cli.local.storage import hold_lock, replace_file
+from docshare.private_files import read_file
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
@@ -74,8 +75,8 @@ def _load_all_last_uploads(context: "Context") -> dict[str, Any]:
     import json  # here: importing it takes 1.6 % of the instructions of ``settings set --help``
 
     try:
-        data = json.loads((context.state_dir / _LAST_UPLOAD_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        data = json.loads(read_file(context.state_dir / _LAST_UPLOAD_FILE).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 
