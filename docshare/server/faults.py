@@ -16,6 +16,7 @@ from docshare.contract.problems import Problem
 from docshare.server.logs import LOGGER
 from docshare.server.store.blobs import StorageUnreachableError
 from docshare.server.store.database import CommitUnknownError
+from docshare.server.store.master_keys import MasterKeyError
 from docshare.server.store.segments import DamagedBytesError
 
 RETRY_AFTER_S = 30
@@ -94,6 +95,11 @@ STORAGE_UNREACHABLE = HostFault(
 )
 _COMMIT_UNKNOWN_DETAIL = "The server lost its database during the change; it is unknown whether the change was stored."
 _COMMIT_UNKNOWN_HINT = "Check whether the change was made before you try again."
+_NO_MASTER_KEY = HostFault(
+    "The server cannot read its master key.",
+    "Put the master key back where it was; see docshare help encryption.",
+    "the master key cannot be read",
+)
 _BYTES_DAMAGED = HostFault(
     "The stored document is damaged.",
     "Run docshare admin check, and restore the document from a backup.",
@@ -156,6 +162,8 @@ def find_fault(error: BaseException) -> HostFault | None:
         return _OUT_OF_MEMORY
     if isinstance(error, StorageUnreachableError):
         return STORAGE_UNREACHABLE
+    if isinstance(error, MasterKeyError):
+        return _NO_MASTER_KEY
     if isinstance(error, DamagedBytesError):
         return _BYTES_DAMAGED
     code = _find_sqlite_code(error)
@@ -226,9 +234,9 @@ def log_error(error: BaseException, message: str, **facts: object) -> None:
 
 
 def find_reason(error: BaseException) -> str:
-    """Return why PostgreSQL or a bucket cannot be used, in its own words, or the path that the system refused; "" for
-    any other error."""
-    if isinstance(error, StorageUnreachableError):
+    """Return why PostgreSQL, a bucket or the master key cannot be used, in its own words, or the path that the system
+    refused; "" for any other error."""
+    if isinstance(error, StorageUnreachableError | MasterKeyError):
         return str(error)
     if isinstance(error, PermissionError | NotADirectoryError):
         return str(error.filename or "")

@@ -63,7 +63,7 @@ def open_instance(config: Config) -> Iterator[Instance]:
     with DirectoryLock(config.data_dir):
         placing.finish_restore(config.data_dir)  # if a crash interrupted it
         _require_database(config)
-        rt = build_runtime(config)
+        rt = build_runtime(config, may_create_key=True)
         try:
             if rt.db.is_locked(SERVING_LOCK):
                 raise ConfigError("database_url: docshare admin move is copying this database; start its copy instead")

@@ -180,10 +180,12 @@ def _generate_blob_key() -> str:
     return random_token(32)
 
 
-def open_vault(config: Config) -> Vault:
-    """Return the vault with the master keys of the settings, which are read on first use."""
-    keys = KeyFile(config.vault_path, random_bytes) if config.key_command is None else KeyCommand(config.key_command)
-    return Vault(keys, random_bytes)
+def open_vault(config: Config, *, may_create: bool = False) -> Vault:
+    """Return the vault with the master keys of the settings, which are read on first use. ``may_create``: create a
+    missing file of keys, as only the owner of the data directory does."""
+    if config.key_command is not None:
+        return Vault(KeyCommand(config.key_command), random_bytes)
+    return Vault(KeyFile(config.vault_path, random_bytes, may_create=may_create), random_bytes)
 
 
 def make_converter(config: Config) -> OfficeConverter:
@@ -221,12 +223,12 @@ def build_limiter(clock: Callable[[], int], shared: "SharedMemory | None") -> Ra
     return RateLimiter(clock, shared=SharedWindows(shared, clock))
 
 
-def build_runtime(config: Config) -> Runtime:
-    """Return the real runtime for ``config``; its data directory must exist."""
+def build_runtime(config: Config, *, may_create_key: bool = False) -> Runtime:
+    """Return the real runtime for ``config``; its data directory must exist. ``may_create_key``: see ``open_vault``."""
     required = config.confinement == "required"
     engine = PdfEngine(required=required)
     outbound = OutboundClient(config.ca_bundle, transfers=max(1, config.threads // 2))
-    vault = open_vault(config)
+    vault = open_vault(config, may_create=may_create_key)
     shared = open_shared_memory(config, vault)
     db = open_store(config)
     return Runtime(

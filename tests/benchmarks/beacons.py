@@ -63,7 +63,7 @@ def make_runtime(folder: Path, clock: FakeClock) -> Runtime:
         outbound=missing,
         jwts=missing,
         mailer=missing,
-        vault=outside.open_vault(config),
+        vault=outside.open_vault(config, may_create=True),
         locate=lambda address: None,
         limits=RateLimiter(clock),
     )

@@ -1,5 +1,6 @@
 """The master key of an instance: it is required at start, and can be exchanged while everything is served."""
 
+import io
 import os
 import shlex
 import sys
@@ -21,7 +22,7 @@ from docshare.server.store.master_keys import KeyFile
 from docshare.server.store.tables import instance as instance_rows
 from docshare.server.store.tables import webhooks as webhook_rows
 from docshare.server.store.vault import Vault
-from tests.services.test_encryption import assert_served, list_sealed, reopen, upload_everything
+from tests.services.test_encryption import assert_served, list_sealed, make_document, reopen, upload_everything
 from tests.support.engines.database import sqlite_only
 from tests.support.people import webhooks
 from tests.support.people.cast import BASE_URL, World
@@ -380,3 +381,19 @@ def test_a_webhook_keeps_its_secret_over_a_rotation(world: World) -> None:
     ((_, resealed),) = webhook_rows.list_secrets(world.rt.db)
     assert resealed != sealed
     assert world.rt.vault.open(resealed, uuid) == secret
+
+
+def test_a_key_that_disappears_while_the_server_runs_is_not_replaced(world: World) -> None:
+    """With a new key, everything added from then on would be lost as soon as the old one is put back."""
+    served = fill(world)
+    path = world.rt.config.vault_path
+    key = path.read_bytes()
+    path.unlink()
+    refused = world.pia.post("/api/v1/files", data={"file": (io.BytesIO(make_document()), "Plan.pdf")})
+    assert (refused.status_code, refused.get_json()["detail"]) == (503, "The server cannot read its master key.")
+    assert not path.exists()
+    assert_served(world, served)
+    path.write_bytes(key)
+    served |= upload_everything(world)[1]
+    reopen(world)
+    assert_served(world, served)

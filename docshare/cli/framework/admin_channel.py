@@ -80,17 +80,18 @@ def translate_data_errors(data_dir: Path) -> Iterator[None]:
     """Translate errors of opening or reading a data directory into Stop.
 
     The exit code is 13 for a damaged database; 11 for a full or failing disk, and for a database or storage that cannot
-    be reached; 2 for an unusable directory, invalid settings, and a database of a later version.
+    be reached; 2 for an unusable directory or master key, invalid settings, and a database of a later version.
     """
     import shlex
 
     from docshare.server import faults
     from docshare.server.config import ConfigError
+    from docshare.server.store.master_keys import MasterKeyError
     from docshare.server.store.migrations import DatabaseTooNew
 
     try:
         yield
-    except (ConfigError, DatabaseTooNew) as error:
+    except (ConfigError, DatabaseTooNew, MasterKeyError) as error:
         raise Stop(ExitCode.USAGE, str(error)) from None
     # Of any class, because streams and locks raise errors of the driver of PostgreSQL, an optional dependency.
     except Exception as error:

@@ -46,18 +46,30 @@ class MasterKeys(Protocol):
 
 
 class KeyFile:
-    """The keys in the file ``path``, which is created on first use. ``random(n)`` returns n random bytes."""
+    """The keys in the file ``path``. ``random(n)`` returns n random bytes; ``may_create``: a missing file is created on
+    first use.
 
-    def __init__(self, path: Path, random: Callable[[int], bytes]) -> None:
+    It is not created again once it has been read: with another key, all documents added from then on would be lost as
+    soon as the file is put back, or its disk is mounted again.
+    """
+
+    def __init__(self, path: Path, random: Callable[[int], bytes], *, may_create: bool = True) -> None:
         self.path = path
         self.name = path.name
         self._random = random
+        self._may_create = may_create
 
     def load(self) -> tuple[bytes, ...]:
-        """Return the keys; create the first one if there is no file."""
-        with suppress(FileExistsError):
-            self._create()
-        return parse_keys(self.path.read_bytes(), str(self.path))
+        """Return the keys; create the first one if there is no file and there never was one."""
+        if self._may_create:
+            with suppress(FileExistsError):
+                self._create()
+        try:
+            keys = parse_keys(self.path.read_bytes(), str(self.path))
+        except FileNotFoundError:
+            raise MasterKeyError(f"{self.path} is missing") from None
+        self._may_create = False
+        return keys
 
     def version(self) -> object:
         """Return what identifies the current file."""

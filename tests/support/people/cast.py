@@ -135,7 +135,7 @@ def make_runtime(data_dir: Path, clock: FakeClock, engine: PdfEngine, **settings
     if _schema is not None and not config.database_path.exists():
         config.database_path.write_bytes(_schema)
     outbound = OutboundClient(config.ca_bundle)
-    vault = outside.open_vault(config)
+    vault = outside.open_vault(config, may_create=True)
     shared = outside.open_shared_memory(config, vault)
     if shared is not None:
         shared.start()
