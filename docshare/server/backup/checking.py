@@ -249,6 +249,6 @@ def _check_rows(database: DatabaseFile) -> Iterator[Finding]:
 def _can_open(vault: Vault, sealed: bytes, about: str) -> bool:
     try:
         vault.open(sealed, about)
-    except ValueError:
+    except (MasterKeyError, ValueError):
         return False
     return True

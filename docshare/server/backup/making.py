@@ -21,22 +21,24 @@ from docshare.server.store.blobs import BACKUP_LOCK, REMOVAL_JOB, BlobPath, Blob
 from docshare.server.store.database import Store
 from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.lock import AlreadyLocked, DirectoryLock
-from docshare.server.store.master_keys import MasterKeyError
+from docshare.server.store.master_keys import KeyFile, MasterKeyError
 from docshare.server.store.stored_bytes import RemoteBlob
 from docshare.server.store.tables import contents as content_rows
 from docshare.server.store.tables.contents import BlobRow
-from docshare.server.store.vault import Vault
+from docshare.server.store.vault import Vault, name_data_key
 
 _LOCK_ATTEMPTS, _LOCK_PAUSE_S = 100, 0.05  # a server that deletes blobs holds the lock for a moment
 
 
 @dataclass(frozen=True)
 class BackupResult:
-    """A finished backup. ``sha256`` of its manifest; ``written``: bytes that were not in the backup before."""
+    """A finished backup. ``sha256`` of its manifest; ``written``: bytes that were not in the backup before;
+    ``undecryptable``: how many documents and assets the key file in it does not decrypt."""
 
     manifest: Manifest
     sha256: str
     written: int
+    undecryptable: int
 
 
 @dataclass(frozen=True)
@@ -56,17 +58,22 @@ class ExternalParts:
 
 @dataclass
 class _BlobCollector:
-    """Copy the blobs of the instance into the backup."""
+    """Copy the blobs of the instance into the backup. ``counts_keys``: count those that the master key does not
+    decrypt."""
 
     store: BlobStore
     vault: Vault
     sink: Sink
     progress: Progress
+    counts_keys: bool
+    undecryptable: int = 0
     found: dict[str, tuple[int, list[str]]] = field(default_factory=dict)  # size and keys, by digest
     damaged: dict[str, str] = field(default_factory=dict)
 
     def collect(self, row: BlobRow) -> None:
         """Add the bytes of ``row`` to the backup, unless it contains them."""
+        if self.counts_keys and row.sealed_key is not None and not self._has_key(row.blob, row.sealed_key):
+            self.undecryptable += 1
         digest = row.sha256 or self.sink.find_digest(row.blob)
         if digest is None or not self.sink.has(digest, row.size):
             digest = self._copy_blob(row)
@@ -78,6 +85,13 @@ class _BlobCollector:
     def list_contents(self) -> dict[str, BlobContent]:
         """Return the collected contents by SHA-256."""
         return {digest: BlobContent(size, tuple(keys)) for digest, (size, keys) in self.found.items()}
+
+    def _has_key(self, blob: str, sealed_key: bytes) -> bool:
+        try:
+            self.vault.open_bytes(sealed_key, name_data_key(blob))
+        except (MasterKeyError, ValueError):
+            return False
+        return True
 
     def _copy_blob(self, row: BlobRow) -> str | None:
         """Copy the bytes of ``row`` if necessary; return their SHA-256, or None if they are missing or unreadable."""
@@ -170,7 +184,8 @@ def make_backup(
                 instance = reading.instance_id(database)
                 sink.begin(size, instance)
                 files = dict(_add_named_members([(DATABASE, staging), *named], sink, report))
-                collector = _BlobCollector(store, vault, sink, report)
+                has_key_file = with_key and isinstance(vault.keys, KeyFile)
+                collector = _BlobCollector(store, vault, sink, report, has_key_file)
                 for row in content_rows.stream_rows(database):
                     collector.collect(row)
                 found = Manifest(
@@ -185,7 +200,7 @@ def make_backup(
                 )
         finally:
             staging.unlink(missing_ok=True)
-        return BackupResult(found, sink.finish(found), sink.written)
+        return BackupResult(found, sink.finish(found), sink.written, collector.undecryptable)
 
 
 def _add_named_members(named: list[tuple[str, Path]], sink: Sink, progress: Progress) -> Iterator[tuple[str, Member]]:

@@ -135,7 +135,7 @@ def _copy_blob(source: BlobStore, target: BlobStore, row: BlobRow, vault: Vault,
             return True
         target.put(row.blob, _report_each(source.read_blocks(row.blob), report))
         return _is_copied(source, target, row, vault)
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # it is missing, or copied but sealed with a key that was lost
         return False
     except OSError as error:
         if not contents.is_unreadable(error):

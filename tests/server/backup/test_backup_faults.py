@@ -166,3 +166,29 @@ def test_a_repaired_document_replaces_its_damaged_bytes_in_a_backup_directory(op
     assert (second.code, second.json["damaged"]) == (0, [])
     assert operator.run_admin("restore", operator.place / "saved", data=operator.place / "new").code == 0
     assert (operator.place / "new" / "blobs" / key[:2] / key).read_bytes() == whole
+
+
+@pytest.mark.parametrize("content", [None, b"damaged", bytes(32)])
+def test_a_missing_or_wrong_key_is_reported_and_not_created(
+    populated_operator: Operator, tmp_path: Path, content: bytes | None
+) -> None:
+    """A backup that nobody can decrypt must not look like a good one, and no command may put a new key in place."""
+    operator, key = populated_operator, populated_operator.data / "vault.key"
+    operator.world.rt.db.close()
+    (tmp_path / "store").mkdir()
+    key.unlink()
+    if content is not None:
+        key.write_bytes(content)
+        key.chmod(0o600)
+    for line, code in {
+        ("check",): 13,
+        ("check", "--repair", "--dry-run"): 13,
+        ("backup", tmp_path / "saved.tar"): 13,
+        ("backup", tmp_path / "saved"): 13,
+        ("backup", tmp_path / "public.tar", "--without-key"): 0,
+        ("move", "--to-data", tmp_path / "moved"): 13 if content == bytes(32) else 2,
+        ("move", "--to-storage", f"file://{tmp_path}/store"): 13 if content == bytes(32) else 2,
+    }.items():
+        done = operator.run_admin(*line)
+        assert done.code == code, (line, done.err)
+        assert (key.read_bytes() if key.exists() else None) == content, line

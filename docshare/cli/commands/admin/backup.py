@@ -79,7 +79,7 @@ def backup(
 
     A backup contains all secrets, including webhook secrets, so protect it like the data directory. Documents that are
     purged later remain in earlier backups. For other compression or encryption, use a pipe. The exit code is 13 if a
-    stored document is damaged; everything else is backed up nevertheless.
+    stored document is damaged, or the key is missing or wrong; everything else is backed up nevertheless.
 
     On a pipe, prints one line per field. bytes is the size of the data: database, documents, keys, and settings;
     written is the part of it that the backup did not contain before. archiveBytes is the size of the archive, which is
@@ -118,7 +118,11 @@ def backup(
         ctx.note(f"manifest SHA-256: {made.sha256}")
     else:
         ctx.emit(row, BACKUP)
-    return report_damage(ctx, made.manifest)
+    code = report_damage(ctx, made.manifest)
+    if not made.undecryptable:
+        return code
+    ctx.warn(f"the key file does not decrypt {made.undecryptable} documents and assets; run docshare admin check")
+    return ExitCode.CHECK_FAILED
 
 
 def _require_target(ctx: Context, target: Path | None, force: bool) -> None:
