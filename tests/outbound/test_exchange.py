@@ -326,6 +326,17 @@ def test_a_truncated_or_malformed_response_is_an_error(
     assert not isinstance(caught.value, TooLarge)
 
 
+@pytest.mark.parametrize("interim", [b"102 Processing", b"103 Early Hints\r\nLink: </a.css>; rel=preload"])
+def test_interim_responses_are_skipped(source: ImportSource, outbound: OutboundClient, interim: bytes) -> None:
+    """Only the final response decides, for example whether a delivery is repeated (RFC 9110, 15.2)."""
+    head = b"HTTP/1.1 %b\r\n\r\n" % interim
+    source.respond = raw_response(2 * head + b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+    assert fetch(outbound, source.url()) == b"hello"
+    source.respond = raw_response(100 * head + b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+    with pytest.raises(OutboundError, match="does not use HTTP correctly"):
+        fetch(outbound, source.url())
+
+
 def test_a_body_without_length_must_end_with_a_tls_close(source: ImportSource, outbound: OutboundClient) -> None:
     """Without a length, only the TLS close distinguishes a complete body from a truncated one."""
     source.respond = raw_response(b"HTTP/1.1 200 OK\r\n\r\nhello")

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from http.client import HTTPConnection, HTTPMessage, HTTPResponse
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
 
 from docshare.server.fair_slots import FairSlots
@@ -31,6 +32,7 @@ Resolver = Callable[[str], Sequence[Address]]
 
 _BLOCK_BYTES = 1 << 16
 _CONNECT_TIMEOUT_S = 10.0  # per address, so that one dead address of several leaves time for the others
+_MAX_INTERIM_RESPONSES = 20
 _READ_TIMEOUT_S = 20.0  # without a byte: a dead connection must not occupy a thread until the deadline
 
 
@@ -220,11 +222,26 @@ def _connect_first(addresses: Sequence[Address], port: int, watchdog: DeadlineWa
     raise failure
 
 
+class _FinalResponse(HTTPResponse):
+    """A response after those that announce it: the base class skips only 100 of the interim ones."""
+
+    def begin(self) -> None:
+        """Read the head of the response. Raises HTTPException after too many interim responses."""
+        super().begin()
+        for _ in range(_MAX_INTERIM_RESPONSES):
+            if self.status >= 200 or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
+                return
+            self.headers = self.msg = None  # type: ignore[assignment]  # the base class reads a head only once
+            super().begin()
+        raise HTTPException("too many interim responses")
+
+
 @contextmanager
 def _send_request(request: OutboundRequest, sock: socket.socket) -> Iterator[HTTPResponse]:
     """Send ``request`` over ``sock`` and yield the response."""
     target = request.target
     connection = HTTPConnection(target.host, target.port)
+    connection.response_class = _FinalResponse
     connection.sock = sock
     connection.putrequest(request.method, target.path, skip_host=True, skip_accept_encoding=True)
     fixed = {"Host": target.host_header, "Connection": "close", "Accept-Encoding": "identity"}
