@@ -1,5 +1,7 @@
 """The country of a reader, from the operator's GeoIP database."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,30 @@ def test_a_reader_behind_a_trusted_proxy_gets_the_country_of_the_database(tmp_pa
         events = f"{server.url}/api/v1/events?type=download"
         rows = requests.get(events, headers=server.headers, timeout=30).json()
     assert [row["country"] for row in rows] == ["NZ"]
+
+
+def test_a_database_that_is_replaced_in_place_stays_usable(tmp_path: Path) -> None:
+    """A copy over the file shortens it first. In a process of its own, because the system would end it."""
+    path = make_country_database(tmp_path, {"203.0.113.0/24": {"country": {"iso_code": "DE"}}})
+    code = (
+        "import sys; from pathlib import Path; from docshare.server.outbound.location import make_locator;"
+        "path = Path(sys.argv[1]); locate = make_locator(path); path.write_bytes(b''); print(locate('203.0.113.7'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "DE\n"), done.stderr
+
+
+def test_a_damaged_database_locates_nobody(tmp_path: Path) -> None:
+    path = make_country_database(tmp_path, {"203.0.113.0/24": {"country": {"iso_code": "DE"}}})
+    content = path.read_bytes()
+    found = content.index(b"iso_code")
+    path.write_bytes(content[: found - 1] + b"\xff" + content[found:])
+    code = (
+        "import sys; from pathlib import Path; from docshare.server.outbound.location import make_locator;"
+        "print(make_locator(Path(sys.argv[1]))('203.0.113.7'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "None\n"), done.stderr
 
 
 def test_without_a_database_every_country_is_unknown() -> None:

@@ -30,14 +30,16 @@ def make_locator(database: Path | None) -> Callable[[str], str | None]:
     except ImportError:
         raise ConfigError("geoip: install the extra 'geoip' (pip install 'docshare[geoip]')") from None
     try:
-        reader = maxminddb.open_database(str(database))
+        # In memory: the system ends a process that reads a mapped file after a copy over it has shortened it, and the
+        # reader of mapped files, which is not in Python, crashes on a damaged one.
+        reader = maxminddb.open_database(str(database), maxminddb.MODE_MEMORY)
     except (OSError, maxminddb.InvalidDatabaseError) as error:
         raise ConfigError(f"geoip: {error}") from None
 
     def locate(address: str) -> str | None:
         try:
             found = reader.get(address)
-        except ValueError:
+        except (ValueError, RecursionError, maxminddb.InvalidDatabaseError):
             return None
         country = found.get("country") if isinstance(found, dict) else None
         code = country.get("iso_code") if isinstance(country, dict) else None
