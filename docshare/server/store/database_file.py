@@ -7,7 +7,11 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from docshare.contract.streams import INT32_MAX
 from docshare.server.store.dialect import spell_sqlite
+
+_MIN_STEP = 1_000_000
+_ADVANCE_LAST_ID = "UPDATE sqlite_sequence SET seq = seq + MIN(?, MAX((? - seq) / 100, ?)) WHERE name = ?"
 
 
 class DatabaseFile:
@@ -49,6 +53,7 @@ class DatabaseFile:
         return int(count)
 
     def advance_last_ids(self, tables: Iterable[str], step: int) -> None:
-        """Advance the next ids of ``tables``, which never reuse ids, by ``step``."""
+        """Advance the next ids of ``tables``, which never reuse ids, by ``step``, or by a hundredth of those that are
+        left up to the greatest cursor: an instance may be restored many times."""
         for table in tables:
-            self.execute("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?", (step, table))
+            self.execute(_ADVANCE_LAST_ID, (step, INT32_MAX, _MIN_STEP, table))

@@ -323,6 +323,22 @@ def test_new_event_ids_are_greater_than_any_that_a_client_may_have_seen(operator
         assert str(found) in json.dumps(rows)
 
 
+def test_event_ids_stay_below_the_greatest_cursor_after_many_restores(operator: Operator) -> None:
+    """An instance may be moved to another machine by a backup again and again; greater cursors are clamped."""
+    made = operator.world.pia.upload()
+    insert_download(operator.world, made["uuid"])
+    data = operator.data
+    for number in range(6):
+        path = operator.place / f"{number}.tar"
+        assert operator.run_admin("backup", path, data=data).code == 0
+        data = operator.place / f"new{number}"
+        assert operator.run_admin("restore", path, data=data).code == 0
+    with open_restored(operator, data) as again:
+        found = insert_download(again, made["uuid"])
+        assert again.pia.get(f"/api/v1/events?type=download&since={found}").get_json() == []
+        assert len(again.pia.get("/api/v1/events?type=download&since=1").get_json()) == 2
+
+
 @pytest.mark.parametrize(("options", "waiting"), [((), 1), (("--hold-deliveries",), 0)])
 def test_pending_deliveries_are_sent_unless_held(operator: Operator, options: tuple[str, ...], waiting: int) -> None:
     world = operator.world
