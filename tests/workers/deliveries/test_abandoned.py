@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from docshare.contract.problems import Problem
+from docshare.server import admin
 from docshare.server.services.accounts import accounts
 from docshare.server.services.events import listeners
 from docshare.server.services.events.listeners import ListenerInput
@@ -275,6 +277,20 @@ def test_an_attempt_is_not_repeated_if_its_account_is_disabled_meanwhile(
     assert deliver_until_idle(world, world.rt) == []
     accounts.enable(world.rt, world.pia.email)
     assert (list_delivery_states(world, hook), get_webhook(world.pia, hook)["failureCount"]) == (["abandoned"], 0)
+
+
+def test_the_operator_cannot_send_an_event_of_a_disabled_account_again(
+    world: World, receiver: FakeReceiver, file: str
+) -> None:
+    add_webhook(world.pia, receiver.url)
+    record_replacements(world, file)
+    accounts.disable(world.rt, world.pia.email)
+    (listed,) = admin.run_command(world.rt, "deliveries list", {})
+    with pytest.raises(Problem, match="The account is disabled"):
+        admin.run_command(world.rt, "deliveries retry", {"id": str(listed["id"])})
+    assert deliver_until_idle(world, world.rt) == []
+    accounts.enable(world.rt, world.pia.email)
+    assert admin.run_command(world.rt, "deliveries retry", {"id": str(listed["id"])})["state"] == "queued"
 
 
 # --- claims ----------------------------------------------------------------------------------------------------------

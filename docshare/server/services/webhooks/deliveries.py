@@ -121,12 +121,15 @@ def _get_of_any_account(rt: Runtime, delivery: str, now: int) -> AdminDelivery:
 
 
 def _requeue(rt: Runtime, delivery_id: int, now: int) -> None:
-    is_queued, is_disabled, webhook = table.get_queue_state(rt.db, delivery_id)
-    if is_queued:
+    state = table.get_state(rt.db, delivery_id)
+    if state.is_queued:
         table.make_due(rt.db, delivery_id, now)
         return
-    if is_disabled:
-        hint = f"Enable it first: docshare webhooks enable {webhook}"
+    if state.has_disabled_account:
+        hint = f"Enable it first: docshare admin account enable {state.account}"
+        raise Problem("conflict", "The account is disabled; the server sends nothing to its webhooks.", hint=hint)
+    if state.has_disabled_webhook:
+        hint = f"Enable it first: docshare webhooks enable {state.webhook}"
         raise Problem("conflict", "This webhook is disabled; the server sends nothing to it.", hint=hint)
     table.restart(rt.db, delivery_id, now)
 

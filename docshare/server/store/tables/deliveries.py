@@ -203,11 +203,22 @@ def find(store: Store, retained_from: int, delivery_id: int | None) -> tuple[Sto
     return _parse_admin_row(found) if found else None
 
 
-def get_queue_state(store: Store, delivery_id: int) -> tuple[bool, bool, str]:
-    """Return whether a delivery is queued, whether its webhook is disabled, and the UUID of the webhook."""
-    query = Delivery.select(Delivery.next_at.is_null(False), Webhook.disabled_at.is_null(False), Webhook.uuid)
-    ((is_queued, is_disabled, webhook),) = store.fetch_all(query.join(Webhook).where(Delivery.id == delivery_id))
-    return bool(is_queued), bool(is_disabled), webhook
+class DeliveryState(NamedTuple):
+    """Whether a delivery is queued, and whether its webhook or its account is disabled; ``webhook`` is the UUID of the
+    webhook, ``account`` the email address of the account."""
+
+    is_queued: bool
+    has_disabled_webhook: bool
+    has_disabled_account: bool
+    webhook: str
+    account: str
+
+
+def get_state(store: Store, delivery_id: int) -> DeliveryState:
+    """Return the state of a delivery."""
+    states = (each.is_null(False) for each in (Delivery.next_at, Webhook.disabled_at, Account.disabled_at))
+    query = Delivery.select(*states, Webhook.uuid, Account.email).join(Webhook).join(Account)
+    return DeliveryState._make(store.fetch_all(query.where(Delivery.id == delivery_id))[0])
 
 
 def make_due(store: Store, delivery_id: int, now: int) -> None:
