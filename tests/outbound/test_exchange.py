@@ -115,6 +115,15 @@ def test_the_next_address_is_tried_if_one_is_unreachable(source: ImportSource, c
     assert fetch(OutboundClient(cert, resolve=lambda host: [dead, HERE]), source.url()) == b"hello"
 
 
+def test_an_address_that_never_responds_leaves_time_for_the_next_one(source: ImportSource, cert: Path) -> None:
+    """Such as an IPv6 address where packets of IPv6 are lost."""
+    source.respond = http_response(b"hello")
+    silent = ipaddress.ip_address("127.0.0.2")
+    with open_unresponsive_port(str(silent), source.port):
+        outbound = OutboundClient(cert, resolve=lambda host: [silent, HERE])
+        assert fetch(outbound, source.url(), deadline_s=3) == b"hello"
+
+
 def test_thousands_of_unreachable_addresses_end_at_the_deadline() -> None:
     with open_unresponsive_port() as port:
         began = time.monotonic()
@@ -124,17 +133,17 @@ def test_thousands_of_unreachable_addresses_end_at_the_deadline() -> None:
 
 
 @contextmanager
-def open_unresponsive_port() -> Iterator[int]:
+def open_unresponsive_port(address: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
     """Yield a local port that never accepts a connection because its backlog is full."""
     with socket.socket() as listener, ExitStack() as held:
-        listener.bind(("127.0.0.1", 0))
+        listener.bind((address, port))
         listener.listen(0)
-        port: int = listener.getsockname()[1]
+        place = listener.getsockname()
         for _ in range(4):
             waiting = held.enter_context(socket.socket())
             waiting.setblocking(False)
-            waiting.connect_ex(("127.0.0.1", port))
-        yield port
+            waiting.connect_ex(place)
+        yield place[1]
 
 
 def test_system_resolve_returns_each_address_once() -> None:

@@ -31,7 +31,7 @@ Resolver = Callable[[str], Sequence[Address]]
 """Host name -> all its addresses; raises OSError or UnicodeError if there are none."""
 
 _BLOCK_BYTES = 1 << 16
-_CONNECT_TIMEOUT_S = 10.0  # per address, so that one dead address of several leaves time for the others
+_CONNECT_TIMEOUT_S = 10.0  # per address
 _MAX_INTERIM_RESPONSES = 20
 _READ_TIMEOUT_S = 20.0  # without a byte: a dead connection must not occupy a thread until the deadline
 
@@ -205,8 +205,9 @@ def _call_with_timeout(seconds: float, look_up: Callable[[], Sequence[Address]])
 def _connect_first(addresses: Sequence[Address], port: int, watchdog: DeadlineWatchdog) -> socket.socket:
     """Return a connection to the first of ``addresses`` that accepts it."""
     failure: OSError = OSError("no address")
-    for address in addresses:
-        left = watchdog.remaining_s()
+    for number, address in enumerate(addresses, start=1):
+        # Half of the time, so that an address that never responds leaves time for the others and for the exchange.
+        left = watchdog.remaining_s() / (1 if number == len(addresses) else 2)
         if not left:  # the deadline has passed; a name can have thousands of addresses
             break
         sock = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
