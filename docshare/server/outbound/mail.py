@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from docshare.server.outbound.watchdog import DeadlineWatchdog
 
 DEADLINE_S = 30.0
+_CONNECT_SHARE = 3  # of the deadline
 _DEFAULT_PORTS = {"smtp": 25, "smtps": 465}
 _LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
@@ -140,7 +141,9 @@ class _WatchedSmtp(smtplib.SMTP):
             super().__exit__(kind, error, trace)
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
-        plain = socket.create_connection((host, port), timeout)
+        # For each address, so that one that never responds leaves time for the others and for the mail.
+        plain = socket.create_connection((host, port), timeout / _CONNECT_SHARE)
+        plain.settimeout(timeout)
         self._watchdog.watch(plain)
         if not self._server.tls:
             return plain

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from docshare.contract.plans import Plan
+from docshare.server.outbound.mail import Mailer
 from docshare.server.services.accounts import accounts, invitations
 from docshare.server.services.files import freeze
 from docshare.server.services.operations import mail, unsubscribe
 from docshare.server.store.tables import mail as mail_rows
 from docshare.server.workers import jobs
+from tests.outbound.test_exchange import open_unresponsive_port
 from tests.support.engines.database import dump_database
 from tests.support.engines.rows import count_rows
 from tests.support.outside.mail_server import FakeMailServer, read_part
@@ -127,6 +131,20 @@ def test_an_email_is_retried_if_the_mail_server_rejects_the_connection(make: Cal
         box.answers.clear()
         world.clock.advance(minutes=1)
         assert mail.send_due(world.rt) == 1
+
+
+def test_an_address_of_the_mail_server_that_never_responds_leaves_time_for_the_next_one(
+    make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as an IPv6 address where packets of IPv6 are lost."""
+    with FakeMailServer() as box:
+        world = make(smtp_url=box.url)
+        port = int(box.url.rpartition(":")[2])
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port)) for host in ("127.0.0.2", "127.0.0.1")]
+        enqueue_mail(world)
+        with open_unresponsive_port("127.0.0.2", port):
+            monkeypatch.setattr(socket, "getaddrinfo", lambda *_: found)
+            assert mail.send_due(replace(world.rt, mailer=Mailer(box.url, deadline_s=3))) == 1
 
 
 def test_an_email_is_sent_once_the_mail_server_is_available_again(make: Callable[..., World]) -> None:
