@@ -25,7 +25,7 @@ from docshare.server.store.master_keys import KeyFile, MasterKeyError
 from docshare.server.store.stored_bytes import RemoteBlob
 from docshare.server.store.tables import contents as content_rows
 from docshare.server.store.tables.contents import BlobRow
-from docshare.server.store.vault import Vault, name_data_key
+from docshare.server.store.vault import Vault
 
 _LOCK_ATTEMPTS, _LOCK_PAUSE_S = 100, 0.05  # a server that deletes blobs holds the lock for a moment
 
@@ -72,7 +72,7 @@ class _BlobCollector:
 
     def collect(self, row: BlobRow) -> None:
         """Add the bytes of ``row`` to the backup, unless it contains them."""
-        if self.counts_keys and row.sealed_key is not None and not self._has_key(row.blob, row.sealed_key):
+        if self.counts_keys and not contents.has_key(row, self.vault):
             self.undecryptable += 1
         digest = row.sha256 or self.sink.find_digest(row.blob)
         if digest is None or not self.sink.has(digest, row.size):
@@ -85,13 +85,6 @@ class _BlobCollector:
     def list_contents(self) -> dict[str, BlobContent]:
         """Return the collected contents by SHA-256."""
         return {digest: BlobContent(size, tuple(keys)) for digest, (size, keys) in self.found.items()}
-
-    def _has_key(self, blob: str, sealed_key: bytes) -> bool:
-        try:
-            self.vault.open_bytes(sealed_key, name_data_key(blob))
-        except (MasterKeyError, ValueError):
-            return False
-        return True
 
     def _copy_blob(self, row: BlobRow) -> str | None:
         """Copy the bytes of ``row`` if necessary; return their SHA-256, or None if they are missing or unreadable."""

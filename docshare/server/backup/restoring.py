@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import os
 import shutil
 import sqlite3
 import zlib
@@ -11,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from docshare.contract.wire import format_instant
-from docshare.server.backup import durable, reading
+from docshare.server.backup import contents, durable, reading
 from docshare.server.backup.archive import Progress
 from docshare.server.backup.manifest import (
     DATABASE,
     MANIFEST,
     NAMES,
     START,
+    VAULT_KEY,
     InvalidBackup,
     Manifest,
     Member,
@@ -29,9 +31,11 @@ from docshare.server.backup.placing import ASIDE_NAME_FILE, ASIDE_PREFIX, PARTIA
 from docshare.server.backup.sources import MemberStream, Source
 from docshare.server.store.database_file import DatabaseFile
 from docshare.server.store.file_names import link_or_copy, sync_directory
+from docshare.server.store.master_keys import KeyFile
 from docshare.server.store.migrations import STEPS
 from docshare.server.store.tables import STREAMS, deliveries, mail, oauth, sign_in
 from docshare.server.store.tables import contents as content_rows
+from docshare.server.store.vault import Vault
 
 _INCOMING = "incoming"  # the members as received, below PARTIAL
 # Clients keep the last id that they saw of a stream, and would miss later events with lower ids.
@@ -44,10 +48,12 @@ class NotEnoughSpace(Exception):
 
 @dataclass(frozen=True)
 class VerifiedBackup:
-    """A complete backup. ``sha256`` of its manifest."""
+    """A complete backup. ``sha256`` of its manifest; ``undecryptable``: how many documents and assets the key in it
+    does not decrypt, 0 without a key."""
 
     manifest: Manifest
     sha256: str
+    undecryptable: int
 
 
 def verify(source: Source, scratch: Path, progress: Callable[[int, int], None]) -> VerifiedBackup:
@@ -110,7 +116,15 @@ class _BackupReader:
             raise InvalidBackup("it is compressed and damaged") from None
         self._require_match(manifest)
         _require_valid_database(self._folder / manifest.files[DATABASE].path, manifest)
-        return VerifiedBackup(manifest, digest)
+        return VerifiedBackup(manifest, digest, self._count_undecryptable(manifest))
+
+    def _count_undecryptable(self, manifest: Manifest) -> int:
+        if VAULT_KEY not in manifest.files:
+            return 0
+        key = self._folder / manifest.files[VAULT_KEY].path
+        vault = Vault(KeyFile(key, os.urandom, may_create=False), os.urandom)
+        with reading.open_database(self._folder / manifest.files[DATABASE].path, still=True) as database:
+            return sum(not contents.has_key(row, vault) for row in content_rows.stream_rows(database))
 
     def _begin(self, first: MemberStream | None) -> None:
         if first is None or first.path != START:

@@ -185,6 +185,8 @@ def test_a_missing_or_wrong_key_is_reported_and_not_created(
         ("check", "--repair", "--dry-run"): 13,
         ("backup", tmp_path / "saved.tar"): 13,
         ("backup", tmp_path / "saved"): 13,
+        ("restore", tmp_path / "saved.tar", "--verify-only"): 13 if content else 0,
+        ("restore", tmp_path / "saved", "--verify-only"): 13 if content else 0,
         ("backup", tmp_path / "public.tar", "--without-key"): 0,
         ("move", "--to-data", tmp_path / "moved"): 13 if content == bytes(32) else 2,
         ("move", "--to-storage", f"file://{tmp_path}/store"): 13 if content == bytes(32) else 2,

@@ -153,7 +153,9 @@ def summarize_manifest(manifest: "Manifest", digest: str, seconds: float) -> dic
     }
 
 
-def report_damage(ctx: Context, manifest: "Manifest") -> ExitCode:
+def report_damage(ctx: Context, manifest: "Manifest", undecryptable: int) -> ExitCode:
     for key, how in sorted(manifest.damaged.items()):
         ctx.warn(f"the stored content {key} was {how} during the backup; run docshare admin check")
-    return ExitCode.CHECK_FAILED if manifest.damaged else ExitCode.OK
+    if undecryptable:
+        ctx.warn(f"the master key of the instance does not decrypt {undecryptable} documents and assets of the backup")
+    return ExitCode.CHECK_FAILED if manifest.damaged or undecryptable else ExitCode.OK

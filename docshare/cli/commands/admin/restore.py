@@ -94,7 +94,7 @@ def restore(
     manifest = verified.manifest
     row = {"path": source, **summarize_manifest(manifest, verified.sha256, ctx.monotonic() - began), **where}
     ctx.emit({**row, **_describe_origin(manifest)}, RESTORE)
-    return report_damage(ctx, manifest)
+    return report_damage(ctx, manifest, verified.undecryptable)
 
 
 @contextmanager
