@@ -8,6 +8,8 @@ import pytest
 from docshare.contract.wire import format_instant
 from docshare.server.services.accounts import sign_in
 from docshare.server.services.readership import viewing
+from tests.support.engines.rows import count_rows
+from tests.support.people import webhooks
 from tests.support.people.cast import World
 from tests.support.people.reader import DESKTOP, FakeReader, end_all_sessions, list_sessions, list_view_rows, view_count
 
@@ -195,13 +197,22 @@ def test_a_reader_who_reloads_before_the_visit_counts_can_delete_it(world: World
 
 def test_an_invitation_is_not_viewed_by_a_visit_that_is_not_measured(world: World, link: str) -> None:
     uuid = world.pia.get(f"/api/v1/files/{link}").get_json()["uuid"]
+    webhooks.resolve_all_hosts(world.rt)
+    webhooks.create_webhook(world.pia, events=["invite.viewed"])
     invite = world.pia.post(f"/api/v1/files/{uuid}/invites", json={"email": "ann@a.example"}).get_json()
     reader = FakeReader(world, invite["url"].rpartition("/")[2])
     reader.read_page(9)
     assert ask(world, reader)["recorded"]["email"] == "ann@a.example"
+    assert [row["event"] for row in list_events_of_invitee(world)] == ["invite.viewed"]
     ask(world, reader, decline=True)
     (row,) = world.pia.get(f"/api/v1/files/{uuid}/invites").get_json()
     assert "viewedAt" not in row
+    assert (list_events_of_invitee(world), count_rows(world, "deliveries")) == ([], 0)
+
+
+def list_events_of_invitee(world: World) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = world.pia.get("/api/v1/activity").get_json()
+    return [row for row in rows if "ann@a.example" in str(row)]
 
 
 @pytest.mark.parametrize("header_on", ["beacon", "page"])

@@ -89,6 +89,15 @@ def record_view(rt: Runtime, invite_id: int, now: int) -> None:
         activity.record(rt, file_id, "invite.viewed", drop_none({"email": email, "name": name}), at=now)
 
 
+def retract_view(rt: Runtime, invite_id: int, viewed_at: int) -> None:
+    """Delete, in the caller's transaction, what ``record_view`` stored at ``viewed_at`` (ms), with deliveries of the
+    event that were not sent yet. Does nothing if the invitee was counted before."""
+    found = sharing.find_invitee(rt.db, invite_id)
+    if found is not None and sharing.unmark_invite_viewed(rt.db, invite_id, viewed_at):
+        file_id, email, _ = found
+        activity.retract(rt, file_id, "invite.viewed", at=viewed_at, email=email)
+
+
 def find_mail_logo(rt: Runtime, row: MailRow) -> InlineImage | None:
     """Return the logo of the sender for the mail ``row``, or None if it is not an invitation or has no logo.
 

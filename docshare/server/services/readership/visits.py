@@ -10,13 +10,14 @@ from docshare.server.rules.gates import is_choice_offered as is_choice_offered
 from docshare.server.rules.page_window import PageWindow
 from docshare.server.rules.view_token import PageLoad
 from docshare.server.runtime import Runtime
+from docshare.server.services.links import invites
 from docshare.server.services.links.links import Link
 from docshare.server.services.readership import rollups, view_sessions
 from docshare.server.services.readership.view_sessions import StoredViewSession
 from docshare.server.store.tables import files as file_rows
 from docshare.server.store.tables import rollups as rollup_table
 from docshare.server.store.tables import sessions as session_table
-from docshare.server.store.tables import sharing, viewing
+from docshare.server.store.tables import viewing
 from docshare.server.store.tables.viewing import VisitContext
 
 
@@ -117,5 +118,5 @@ def _delete(rt: Runtime, session: StoredViewSession) -> None:
     if counted_at is not None:
         file_rows.decrement_view_count(rt.db, session.file_id)
         if session.invite_id is not None:
-            sharing.unmark_invite_viewed(rt.db, session.invite_id, counted_at)
+            invites.retract_view(rt, session.invite_id, counted_at)
         rollup_table.forget_reader(rt.db, session.file_id, session.reader)

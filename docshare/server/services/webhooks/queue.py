@@ -18,3 +18,9 @@ def enqueue_deliveries(rt: Runtime, file_id: int, event: str, body: str, *, vari
             deliveries.insert(
                 rt.db, uuid, webhook_id, file_id=file_id, variant_id=variant_id, event=event, body=body, now=now
             )
+
+
+def delete_deliveries(rt: Runtime, file_id: int, event: str, body: str) -> None:
+    """Delete the deliveries of ``body``, the envelope of one ``event`` of the file ``file_id``, in the caller's
+    transaction."""
+    deliveries.delete_of_event(rt.db, file_id, event, body)

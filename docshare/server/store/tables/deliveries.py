@@ -329,6 +329,11 @@ def list_ids_of_event(store: Store, after_id: int, file_id: int, event: str, bod
     return [ident for (ident,) in store.fetch_all(query)]
 
 
+def delete_of_event(store: Store, file_id: int, event: str, body: str) -> None:
+    """Delete the deliveries of one event of a file."""
+    store.execute(Delivery.delete().where(Delivery.file == file_id, Delivery.event == event, Delivery.body == body))
+
+
 def get_queue(store: Store) -> QueueState:
     """Return the state of the queue, read from the index of pending deliveries, without those to a disabled webhook:
     they wait for its owner, not for the server."""

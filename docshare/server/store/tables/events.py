@@ -130,6 +130,18 @@ def erase_variant_label(store: Store, variant_id: int) -> None:
     )
 
 
+def list_at(store: Store, file_id: int, event: str, at: int) -> list[tuple[int, str]]:
+    """Return the id and the data (JSON) of the events of one kind of a file that happened at ``at`` (ms)."""
+    query = ActivityRow.select(ActivityRow.id, ActivityRow.data).where(ActivityRow.file == file_id)
+    found = store.fetch_all(query.where(ActivityRow.event == event, ActivityRow.happened_at == at))
+    return [(event_id, data) for event_id, data in found]
+
+
+def delete(store: Store, event_id: int) -> None:
+    """Delete an event."""
+    store.execute(ActivityRow.delete().where(ActivityRow.id == event_id))
+
+
 def delete_expired(store: Store, happened_by: int, limit: int) -> int:
     """Delete up to ``limit`` events that happened at or before ``happened_by``. Return how many."""
     expired = ActivityRow.select(ActivityRow.id).where(ActivityRow.happened_at <= happened_by)

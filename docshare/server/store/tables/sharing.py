@@ -220,9 +220,10 @@ def mark_invite_viewed(store: Store, invite_id: int, now: int) -> bool:
     return store.execute(query) > 0
 
 
-def unmark_invite_viewed(store: Store, invite_id: int, viewed_at: int) -> None:
-    """Erase when the invitee was first counted as a reader, if that was at ``viewed_at`` (ms)."""
-    store.execute(Invite.update(viewed_at=None).where(Invite.id == invite_id, Invite.viewed_at == viewed_at))
+def unmark_invite_viewed(store: Store, invite_id: int, viewed_at: int) -> bool:
+    """Erase when the invitee was first counted as a reader if that was at ``viewed_at`` (ms); return whether it was."""
+    query = Invite.update(viewed_at=None).where(Invite.id == invite_id, Invite.viewed_at == viewed_at)
+    return store.execute(query) > 0
 
 
 def recall_manage_token(store: Store, digest: str) -> tuple[int | None, int] | None:
