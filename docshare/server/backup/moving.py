@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docshare.server.backup import contents, database_marker, durable, reading
+from docshare.server.backup import contents, database_marker, durable, placing, reading
 from docshare.server.backup.manifest import DATABASE, VAULT_KEY
 from docshare.server.config import Config
 from docshare.server.instance import create_directories
@@ -98,7 +98,7 @@ def move_to_folder(config: Config, folder: Path, progress: Progress) -> MoveResu
 def move_to_storage(config: Config, target: BlobStore, progress: Progress) -> MoveResult:
     """Copy all documents of the instance of ``config`` into ``target``. Raises NotCopyableError, OSError,
     StorageUnreachableError, and peewee's errors if the database fails."""
-    with TemporaryDirectory(prefix="move-", dir=config.data_dir) as folder:
+    with TemporaryDirectory(prefix=placing.MOVE_PREFIX, dir=config.data_dir) as folder:
         path = config.database_path
         if config.database_url is not None:
             path = Path(folder) / DATABASE

@@ -14,6 +14,9 @@ from docshare.server.store.file_names import sync_directory
 READY, PARTIAL = "restoring", "restoring.part"
 ASIDE_PREFIX = "before-restore-"
 ASIDE_NAME_FILE = "aside"  # in READY: the name of the directory for the old instance
+SNAPSHOT_PREFIX, MOVE_PREFIX = COPY_PREFIXES = ("snapshot-", "move-")
+"""How the names of directories begin in which commands keep a copy of a database that is on PostgreSQL."""
+
 # The log of the old database is moved first, because SQLite would apply it to the new database.
 _OLD_NAMES = ("docshare.db-wal", "docshare.db-shm", "server.json", "instance.key")
 _NEW_NAMES = ("tmp", "cache", "blobs", "vault.key", "config.toml", "docshare.db")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from contextlib import nullcontext
@@ -12,6 +13,7 @@ import pytest
 from docshare.server.backup import placing, restoring, sources
 from docshare.server.config import Config
 from docshare.server.instance import open_instance
+from docshare.server.services.operations import sweeps
 from docshare.server.store.blobs import BACKUP_LOCK
 from docshare.server.store.lock import is_locked
 from tests.support.documents.pdfs import simple_pdf
@@ -107,3 +109,14 @@ def test_a_killed_backup_preserves_the_previous_one(operator: Operator, monkeypa
     operator.make_backup("kept")
     assert not list(root.rglob("*.part"))
     assert operator.run_admin("restore", root, "--json", "--verify-only").json["files"] == 1
+
+
+def test_a_start_removes_the_copies_of_the_database_that_killed_commands_left(operator: Operator) -> None:
+    """They have the names and addresses of people, also of those that were erased since."""
+    day_ago = operator.world.clock() / 1000 - 86_400
+    for name, age_s in {"snapshot-old": 60, "move-old": 60, "snapshot-new": -60}.items():
+        (operator.data / name).mkdir()
+        (operator.data / name / "docshare.db").write_bytes(b"copy")
+        os.utime(operator.data / name, (day_ago - age_s, day_ago - age_s))
+    sweeps.clean_at_start(operator.world.rt)
+    assert [path.name for path in operator.data.glob("*-*") if path.is_dir()] == ["snapshot-new"]

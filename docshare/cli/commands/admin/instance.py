@@ -61,12 +61,13 @@ def snapshot_database(directory: Path) -> Iterator[Path]:
     import tempfile
 
     from docshare.server.backup.moving import export_database
+    from docshare.server.backup.placing import SNAPSHOT_PREFIX
 
     config = load_config_of(directory)
     if config.database_url is None:
         yield directory / "docshare.db"
         return
-    with tempfile.TemporaryDirectory(prefix="snapshot-", dir=directory) as folder:
+    with tempfile.TemporaryDirectory(prefix=SNAPSHOT_PREFIX, dir=directory) as folder:
         path = Path(folder) / "docshare.db"
         with translate_data_errors(directory):
             export_database(config, path)

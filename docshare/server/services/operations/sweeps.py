@@ -1,8 +1,11 @@
 """Run periodic work, and clean up after a crash. Every function can run again at any moment."""
 
 import os
+from pathlib import Path
 
 from docshare.contract.limits import UNCLAIMED_RETENTION_MS
+from docshare.contract.plans import DAY
+from docshare.server.backup.placing import COPY_PREFIXES
 from docshare.server.idle_memory import return_free_pages
 from docshare.server.office.memory import find_memory_directory
 from docshare.server.runtime import Runtime, memory_prefix
@@ -23,6 +26,8 @@ def clean_at_start(rt: Runtime) -> SweepResult:
     swept = rt.blobs.sweep(contents.stream_blobs(rt.db))
     for path in (rt.config.data_dir / "tmp").iterdir():  # of conversions and workers, where partial files are elsewhere
         remove_tree(path)
+    for path in _list_abandoned_copies(rt):
+        remove_tree(path)
     memory = find_memory_directory(os.environ)
     for path in () if memory is None else memory.glob(f"{memory_prefix(rt.config.data_dir)}*"):
         remove_tree(path)
@@ -36,6 +41,13 @@ def clean_at_start(rt: Runtime) -> SweepResult:
     for file_id in file_rows.list_trashed_ids(rt.db):
         purge.hide_rows(rt, file_id)
     return swept
+
+
+def _list_abandoned_copies(rt: Runtime) -> list[Path]:
+    """Return the directories with a copy of the database that commands left behind when they were killed. A younger one
+    may be in use."""
+    found = [path for name in COPY_PREFIXES for path in rt.config.data_dir.glob(f"{name}*")]
+    return [path for path in found if path.stat().st_mtime * 1000 < rt.clock() - DAY]
 
 
 def purge_due(rt: Runtime) -> int:
