@@ -199,15 +199,18 @@ def test_an_invitation_is_not_viewed_by_a_visit_that_is_not_measured(world: Worl
     uuid = world.pia.get(f"/api/v1/files/{link}").get_json()["uuid"]
     webhooks.resolve_all_hosts(world.rt)
     webhooks.create_webhook(world.pia, events=["invite.viewed"])
+    change_settings(world, link, notifyOnView=True)
     invite = world.pia.post(f"/api/v1/files/{uuid}/invites", json={"email": "ann@a.example"}).get_json()
     reader = FakeReader(world, invite["url"].rpartition("/")[2])
     reader.read_page(9)
+    assert count_rows(world, "mails") == 2, "the invitation, and the notice to the owner"
     assert ask(world, reader)["recorded"]["email"] == "ann@a.example"
     assert [row["event"] for row in list_events_of_invitee(world)] == ["invite.viewed"]
     ask(world, reader, decline=True)
     (row,) = world.pia.get(f"/api/v1/files/{uuid}/invites").get_json()
     assert "viewedAt" not in row
-    assert (list_events_of_invitee(world), count_rows(world, "deliveries")) == ([], 0)
+    assert list_events_of_invitee(world) == []
+    assert (count_rows(world, "deliveries"), count_rows(world, "mails")) == (0, 1)
 
 
 def list_events_of_invitee(world: World) -> list[dict[str, Any]]:

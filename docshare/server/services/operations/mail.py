@@ -119,6 +119,12 @@ def discard(rt: Runtime, mail_id: int) -> None:
     mail_rows.delete(rt.db, mail_id)
 
 
+def discard_notice(rt: Runtime, file_id: int, notice: str, at: int) -> None:
+    """Delete the notice of that kind about the file ``file_id`` that was enqueued ``at`` (ms), sent or not, in the
+    caller's transaction."""
+    mail_rows.delete_notice(rt.db, file_id, notice, at)
+
+
 def send_due(rt: Runtime, find_image: ImageFinder | None = None) -> int:
     """Send the mails that are due, one after the other; return how many the mail server accepted.
 

@@ -38,8 +38,15 @@ def notify_view(rt: Runtime, file_id: int, session_id: int, now: int) -> None:
         body,
         file_id=file_id,
         notice=(owner.account_id, unsubscribe.VIEWS),
+        at=now,
     )
     files.mark_notified(rt.db, file_id, now)
+
+
+def retract_view(rt: Runtime, file_id: int, viewed_at: int) -> None:
+    """Delete the mail about a reader who opened the file ``file_id`` at ``viewed_at`` (ms), in the caller's
+    transaction: it may still wait, and the outbox keeps sent mails."""
+    mail.discard_notice(rt, file_id, unsubscribe.VIEWS, viewed_at)
 
 
 def notify_note(rt: Runtime, file_id: int, note: MailedNote, now: int) -> None:

@@ -12,6 +12,7 @@ from docshare.server.rules.view_token import PageLoad
 from docshare.server.runtime import Runtime
 from docshare.server.services.links import invites
 from docshare.server.services.links.links import Link
+from docshare.server.services.operations import notices
 from docshare.server.services.readership import rollups, view_sessions
 from docshare.server.services.readership.view_sessions import StoredViewSession
 from docshare.server.store.tables import files as file_rows
@@ -117,6 +118,7 @@ def _delete(rt: Runtime, session: StoredViewSession) -> None:
     counted_at = session.reading.counted_at
     if counted_at is not None:
         file_rows.decrement_view_count(rt.db, session.file_id)
+        notices.retract_view(rt, session.file_id, counted_at)
         if session.invite_id is not None:
             invites.retract_view(rt, session.invite_id, counted_at)
         rollup_table.forget_reader(rt.db, session.file_id, session.reader)

@@ -128,6 +128,12 @@ def delete(store: Store, mail_id: int) -> None:
     store.execute(Mail.delete().where(Mail.id == mail_id))
 
 
+def delete_notice(store: Store, file_id: int, notice: str, created_at: int) -> None:
+    """Delete the notice of one kind about a file that was created at ``created_at`` (ms)."""
+    is_of_file = (Mail.file == file_id) & (Mail.notice == notice)
+    store.execute(Mail.delete().where(is_of_file, Mail.created_at == created_at))
+
+
 def list_due(store: Store, now: int, limit: int) -> list[MailRow]:
     """Return up to ``limit`` mails that are due and not held."""
     query = _select_mails().where(Mail.next_at <= now, ~_is_held()).order_by(Mail.next_at).limit(limit)
