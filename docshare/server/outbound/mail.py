@@ -18,6 +18,7 @@ from docshare.server.outbound.watchdog import DeadlineWatchdog
 
 DEADLINE_S = 30.0
 _CONNECT_SHARE = 3  # of the deadline
+_LOGIN_REQUIRED = 530  # or TLS
 _DEFAULT_PORTS = {"smtp": 25, "smtps": 465}
 _LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 
@@ -160,8 +161,9 @@ def _translate_error(error: Exception) -> MailNotDelivered:
     if isinstance(error, smtplib.SMTPAuthenticationError):
         return MailNotDelivered(f"the mail server rejected the user name or password ({error.smtp_code})")
     if isinstance(error, smtplib.SMTPResponseException):
-        # A server that rejects the connection has not seen the mail, and may accept it later.
+        # A server that rejects the connection, or requires a login, has not seen the mail, and may accept it later.
         concerns_mail = isinstance(error, smtplib.SMTPSenderRefused | smtplib.SMTPDataError)
+        concerns_mail = concerns_mail and error.smtp_code != _LOGIN_REQUIRED
         is_permanent = concerns_mail and error.smtp_code >= 500
         return MailNotDelivered(_describe_reply(error.smtp_code, error.smtp_error), is_permanent=is_permanent)
     if isinstance(error, UnicodeError | ValueError):

@@ -120,14 +120,19 @@ def test_the_reply_to_quit_does_not_decide_about_a_rejected_email(make: Callable
     assert (row["state"], row["error"]) == ("queued", "the mail server answered 451 later, please")
 
 
-def test_an_email_is_retried_if_the_mail_server_rejects_the_connection(make: Callable[..., World]) -> None:
-    """The mail server has not seen the email: its operator may have to allow this server first."""
-    with FakeMailServer({"CONNECT": b"554 no service here"}) as box:
+@pytest.mark.parametrize(
+    ("command", "reply"), [("CONNECT", "554 no service here"), ("MAIL", "530 5.7.0 Authentication required")]
+)
+def test_an_email_is_retried_if_the_mail_server_rejects_the_connection(
+    make: Callable[..., World], command: str, reply: str
+) -> None:
+    """The mail server has not seen the email: somebody may have to allow this server, or correct the login, first."""
+    with FakeMailServer({command: reply.encode()}) as box:
         world = make(smtp_url=box.url)
         enqueue_mail(world)
         mail.send_due(world.rt)
         row = get_only_mail(world)
-        assert (row["state"], row["error"]) == ("queued", "the mail server answered 554 no service here")
+        assert (row["state"], row["error"]) == ("queued", f"the mail server answered {reply}")
         box.answers.clear()
         world.clock.advance(minutes=1)
         assert mail.send_due(world.rt) == 1
