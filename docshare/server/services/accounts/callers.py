@@ -121,7 +121,8 @@ def recheck_caller(rt: Runtime, caller: Caller) -> Caller:
     else:
         return caller
     if account is None:
-        raise invalid_credential("The credential was revoked in the meantime.")
+        ended = "You were signed out" if caller.lane is Lane.SESSION else "The credential was revoked"
+        raise invalid_credential(f"{ended} in the meantime.")
     return replace(caller, plan=Plan(account.plan))
 
 

@@ -1,0 +1,48 @@
+"""Requests of browsers that are signed out, or of accounts that are disabled, before they succeed."""
+
+from collections.abc import Callable
+
+import pytest
+
+from docshare.server.runtime import Runtime
+from docshare.server.services.accounts import accounts
+from docshare.server.services.links import share_passwords
+from tests.support.owner.browser import sign_in_browser
+from tests.support.owner.forms import submit_and_follow, submit_form
+from tests.support.people.cast import World
+
+PASSWORD = "a long and new password"
+
+
+def interrupt_hash(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Call ``act`` while the first password is hashed."""
+    real, pending = share_passwords.hash_password, [act]
+
+    def hash_slowly(rt: Runtime, password: str) -> str:
+        if pending:
+            pending.pop()()
+        return real(rt, password)
+
+    monkeypatch.setattr(share_passwords, "hash_password", hash_slowly)
+
+
+@pytest.mark.parametrize("how", ["signed out", "disabled", "deleted"])
+def test_a_password_is_not_set_by_a_browser_that_is_signed_out_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    thief, owner = sign_in_browser(world, world.bea), sign_in_browser(world, world.bea)
+    acts = {
+        "signed out": lambda: submit_and_follow(owner, "/account/sessions/end"),
+        "disabled": lambda: accounts.disable(world.rt, world.bea.email),
+        "deleted": lambda: accounts.delete_account(world.rt, world.bea.email),
+    }
+    interrupt_hash(monkeypatch, acts[how])
+    answer = submit_form(thief, "/account/password", password=PASSWORD)
+    assert answer.status_code == 401
+    assert "You were signed out in the meantime." in answer.text
+    assert world.bea.email not in answer.text
+    if how == "disabled":
+        accounts.enable(world.rt, world.bea.email)
+    assert (owner.get("/account").status_code == 200) == (how == "signed out")
+    entered = world.http.post("/login", data={"email": world.bea.email, "password": PASSWORD})
+    assert entered.status_code == 403
