@@ -5,10 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from docshare.contract.plans import Plan
+from docshare.contract.scopes import DEVICE_GRANT_TYPE
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts import accounts
+from docshare.server.services.accounts import accounts, sign_in
 from docshare.server.services.links import share_passwords
+from docshare.server.services.oauth import clients, devices
 from tests.support.browsers.forms import Form
+from tests.support.engines.rows import count_rows
+from tests.support.outside.oauth_app import OAuthApp, make_app
 from tests.support.owner.browser import sign_in_browser
 from tests.support.owner.forms import submit_and_follow, submit_form
 from tests.support.people.cast import World
@@ -78,3 +82,74 @@ def test_the_password_of_a_file_requires_the_plan_after_its_hash(world: World, m
     interrupt_hash(monkeypatch, lambda: accounts.set_tier(world.rt, world.bea.email, Plan.FREE))
     answer = world.bea.put(f"/api/v1/files/{file['uuid']}/settings", json={"password": PASSWORD})
     assert (answer.status_code, answer.get_json()["code"]) == (403, "plan_required")
+
+
+# --- approvals of apps that the app has not used yet ------------------------------------------------------------------
+
+
+def approve_device_login(app: OAuthApp) -> str:
+    """Return the device code of a login that the owner has approved."""
+    form = {"client_id": app.client_id, "client_secret": app.secret, "scope": "files:read"}
+    codes = app.http.post("/oauth/device_authorization", data=form).get_json()
+    assert submit_form(app.owner, "/device", user_code=codes["user_code"], decision="approve").status_code == 200
+    return str(codes["device_code"])
+
+
+def end_by_reset(world: World) -> None:
+    with world.rt.db.write():
+        account = accounts.get_by_email(world.rt, world.bea.email)
+        link = sign_in.create_account_link(world.rt, account.id, sign_in.RESET, 60_000)
+    path = link.removeprefix(world.rt.config.base_url)
+    assert world.app.test_client().post(path, data={"password": PASSWORD}).status_code == 303
+
+
+def end_by_disabling(world: World) -> None:
+    accounts.disable(world.rt, world.bea.email)
+    accounts.enable(world.rt, world.bea.email)
+
+
+def end_by_form(path: str, **fields: str) -> Callable[[World], object]:
+    return lambda world: submit_and_follow(sign_in_browser(world, world.bea), path, **fields)
+
+
+ENDS: dict[str, Callable[[World], object]] = {
+    "sign out": end_by_form("/account/sessions/end"),
+    "set a password": end_by_form("/account/password", password=PASSWORD),
+    "remove the password": end_by_form("/account/password/remove"),
+    "reset": end_by_reset,
+    "disable": end_by_disabling,
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_an_app_that_another_browser_allowed_gets_no_tokens_after_it_was_signed_out(world: World, end: str) -> None:
+    """The list of apps does not show an approval before it is used."""
+    app = make_app(world, world.bea)
+    code, device_code = app.create_code(), approve_device_login(app)
+    ENDS[end](world)
+    answer = app.exchange_code(code)
+    assert (answer.status_code, answer.get_json()["error"]) == (400, "invalid_grant")
+    answer = app.request_token(grant_type=DEVICE_GRANT_TYPE, device_code=device_code)
+    assert (answer.status_code, answer.get_json()["error"]) == (400, "access_denied")
+    assert count_rows(world, "oauth_grants") == 0
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_other_accounts_and_apps_that_have_tokens_keep_their_access(world: World, end: str) -> None:
+    app, other = make_app(world, world.bea), make_app(world, world.pia)
+    tokens, code, device_code = app.approve_and_exchange(), other.create_code(), approve_device_login(other)
+    ENDS[end](world)
+    assert app.get("/api/v1/files", tokens["access_token"]).status_code == 200
+    assert other.exchange_code(code).status_code == 200
+    assert other.request_token(grant_type=DEVICE_GRANT_TYPE, device_code=device_code).status_code == 200
+
+
+def test_a_program_that_polls_while_its_approval_is_ended_gets_no_tokens(world: World) -> None:
+    app = make_app(world, world.bea)
+    device_code = approve_device_login(app)
+    client = clients.find(world.rt, app.client_id)
+    assert client is not None
+    login = devices.find_login(world.rt, device_code, client)
+    assert login is not None
+    end_by_disabling(world)
+    assert devices.exchange(world.rt, login) is None

@@ -115,7 +115,7 @@ def accept(rt: Runtime, token: str, password: str) -> str:
         if link.kind == RESET:
             sign_in_rows.delete_sessions(rt.db, account_id)
             # Otherwise, one of these browsers could have requested another address, and still get the account by it.
-            sign_in_rows.delete_links(rt.db, account_id, CONFIRMATION)
+            sign_in.end_pending(rt, account_id)
         cookie = sign_in.create_session(rt, account_id)
         assert cookie is not None  # the links of a deleted account are deleted with it
         return cookie

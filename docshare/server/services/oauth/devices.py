@@ -69,10 +69,11 @@ def is_polled_too_soon(rt: Runtime, login: DeviceRow) -> bool:
 
 
 def exchange(rt: Runtime, login: DeviceRow) -> TokenPair | None:
-    """Exchange an approved ``login`` for tokens; return None when another request exchanged it first."""
+    """Exchange an approved ``login`` for tokens; return None when another request exchanged it first, or if its
+    approval was ended meanwhile."""
     assert login.account_id is not None
     with rt.db.write():
-        if not sign_in.delete_device_login(rt.db, login.digest):
+        if not sign_in.delete_approved_login(rt.db, login.digest):
             return None
         return grants.create_grant(rt, login.account_id, login.client_id, login.scopes, rt.clock())[1]
 

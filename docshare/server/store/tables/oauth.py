@@ -199,6 +199,11 @@ def mark_code_exchanged(store: Store, digest: str, grant_id: int) -> None:
     store.execute(OAuthCode.update(grant=grant_id).where(OAuthCode.digest == digest))
 
 
+def delete_pending_codes(store: Store, account_id: int) -> None:
+    """Delete the codes of an account that were not exchanged yet."""
+    store.execute(OAuthCode.delete().where(OAuthCode.account == account_id, OAuthCode.grant.is_null()))
+
+
 def insert_grant(
     store: Store, uuid: str, account_id: int, client_id: int, scopes: str, *, now: int, expires_at: int
 ) -> int:
