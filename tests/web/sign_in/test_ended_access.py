@@ -153,3 +153,31 @@ def test_a_program_that_polls_while_its_approval_is_ended_gets_no_tokens(world: 
     assert login is not None
     end_by_disabling(world)
     assert devices.exchange(world.rt, login) is None
+
+
+# --- tokens of a disabled account -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
+def test_a_token_that_was_revoked_while_the_account_was_disabled_stays_revoked(world: World, kind: str) -> None:
+    app = make_app(world, world.bea)
+    tokens = app.approve_and_exchange()
+    accounts.disable(world.rt, world.bea.email)
+    form = {"token": tokens[kind], "client_id": app.client_id, "client_secret": app.secret}
+    assert app.http.post("/oauth/revoke", data=form).status_code == 200
+    accounts.enable(world.rt, world.bea.email)
+    assert app.get("/api/v1/files", tokens["access_token"]).status_code == 401
+    assert app.refresh_token(tokens["refresh_token"]).status_code == (400 if kind == "refresh_token" else 200)
+
+
+def test_a_copied_refresh_token_revokes_the_grant_of_a_disabled_account_too(world: World) -> None:
+    app = make_app(world, world.bea)
+    first = app.approve_and_exchange()
+    second = app.refresh_token(first["refresh_token"]).get_json()
+    world.clock.advance(minutes=1)
+    accounts.disable(world.rt, world.bea.email)
+    for token in (second["refresh_token"], first["refresh_token"]):
+        answer = app.refresh_token(token)
+        assert (answer.status_code, answer.get_json()["error"]) == (400, "invalid_grant")
+    accounts.enable(world.rt, world.bea.email)
+    assert app.refresh_token(second["refresh_token"]).status_code == 400

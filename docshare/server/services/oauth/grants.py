@@ -107,7 +107,7 @@ def create_grant(rt: Runtime, account_id: int, client_id: int, scopes: str, now:
 
 
 def find_refresh_token(rt: Runtime, token: str, client: RegisteredClient) -> GrantToken | None:
-    """Return the refresh token if ``client`` can exchange it, or None.
+    """Return the refresh token if ``client`` can exchange it, or None, as for a disabled account.
 
     A token that was exchanged more than ten seconds ago was copied, so its grant is revoked.
     """
@@ -118,7 +118,7 @@ def find_refresh_token(rt: Runtime, token: str, client: RegisteredClient) -> Gra
     state = refresh_token_state(known.rotated_at, now)
     if state is RefreshTokenState.REUSED:
         _revoke_grant(rt, known.grant_id, now)
-    return known if state is RefreshTokenState.VALID else None
+    return known if state is RefreshTokenState.VALID and known.disabled_at is None else None
 
 
 def refresh_tokens(rt: Runtime, token: GrantToken, scopes: str) -> TokenPair | None:
@@ -135,7 +135,8 @@ def refresh_tokens(rt: Runtime, token: GrantToken, scopes: str) -> TokenPair | N
 
 
 def find_token(rt: Runtime, token: str) -> GrantToken | None:
-    """Return the access or refresh token of an active grant, or None."""
+    """Return the access or refresh token of an active grant, or None. Those of a disabled account are found: they must
+    not work again once it is enabled, if they were revoked before."""
     return oauth.find_token(rt.db, digest(token), rt.clock())
 
 

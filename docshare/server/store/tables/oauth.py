@@ -102,7 +102,8 @@ class AuthorizationCode(NamedTuple):
 
 
 class GrantToken(NamedTuple):
-    """A valid token. ``grant_scopes`` and ``grant_ends`` (ms) are those of its grant."""
+    """A token. ``grant_scopes`` and ``grant_ends`` (ms) are those of its grant; ``disabled_at`` is not None if its
+    account is disabled: then it grants no access, but can be revoked."""
 
     digest: str
     kind: str
@@ -111,6 +112,7 @@ class GrantToken(NamedTuple):
     grant_scopes: str
     grant_ends: int
     rotated_at: int | None
+    disabled_at: int | None
 
 
 class AppRow(NamedTuple):
@@ -259,12 +261,14 @@ def insert_token(
 
 
 def find_token(store: Store, digest: str, now: int) -> GrantToken | None:
-    """Return the token with this digest if neither it nor its grant has ended, or None."""
+    """Return the token with this digest if neither it nor its grant has ended, or None; also that of a disabled
+    account."""
     token = (OAuthToken.digest, OAuthToken.kind, OAuthToken.grant)
     grant = (OAuthGrant.client, OAuthGrant.scopes, OAuthGrant.expires_at)
-    query = OAuthToken.select(*token, *grant, OAuthToken.rotated_at).join(OAuthGrant).join(Account)
+    query = OAuthToken.select(*token, *grant, OAuthToken.rotated_at, Account.disabled_at)
     is_active = (OAuthToken.expires_at > now) & OAuthGrant.revoked_at.is_null() & (OAuthGrant.expires_at > now)
-    found = store.fetch_one(query.where(OAuthToken.digest == digest, is_active, Account.disabled_at.is_null()))
+    query = query.join(OAuthGrant).join(Account)
+    found = store.fetch_one(query.where(OAuthToken.digest == digest, is_active))
     return GrantToken._make(found) if found else None
 
 
