@@ -1,8 +1,12 @@
 """Requests of browsers that are signed out, or of accounts that are disabled, before they succeed."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
 from docshare.contract.plans import Plan
 from docshare.contract.scopes import DEVICE_GRANT_TYPE
@@ -181,3 +185,81 @@ def test_a_copied_refresh_token_revokes_the_grant_of_a_disabled_account_too(worl
         assert (answer.status_code, answer.get_json()["error"]) == (400, "invalid_grant")
     accounts.enable(world.rt, world.bea.email)
     assert app.refresh_token(second["refresh_token"]).status_code == 400
+
+
+# --- requests that wait for the database while their access ends ------------------------------------------------------
+
+
+def interrupt_write(world: World, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Call ``act`` while the next transaction waits for its lock."""
+    real, pending = world.rt.db.write, [act]
+
+    def wait_and_write(*args: Any) -> AbstractContextManager[None]:
+        if pending:
+            pending.pop()()
+        return real(*args)
+
+    monkeypatch.setattr(world.rt.db, "write", wait_and_write)
+
+
+def send_form(path: str, **fields: str) -> Callable[[World, FlaskClient], Callable[[], TestResponse]]:
+    return lambda world, browser: lambda: submit_form(browser, path, **fields)
+
+
+def allow_app(world: World, browser: FlaskClient) -> Callable[[], TestResponse]:
+    address = make_app(world).authorize_url()
+    return lambda: submit_form(browser, address, decision="approve")
+
+
+def allow_device(world: World, browser: FlaskClient) -> Callable[[], TestResponse]:
+    app = make_app(world, public=True)
+    form = {"client_id": app.client_id, "scope": "files:read"}
+    code = app.http.post("/oauth/device_authorization", data=form).get_json()["user_code"]
+    return lambda: submit_form(browser, "/device", user_code=code, decision="approve")
+
+
+# Each gives somebody access that lasts longer than the session.
+REQUESTS: dict[str, Callable[[World, FlaskClient], Callable[[], TestResponse]]] = {
+    "key": send_form("/account/keys", key_name="mine"),
+    "restricted key": send_form("/account/keys", key_name="mine", restricted="1", scope="files:read"),
+    "address": send_form("/account/email", email="thief@example.com"),
+    "account": send_form("/account/colleagues", colleague_email="thief@example.com", tier="pro"),
+    "app": allow_app,
+    "device": allow_device,
+}
+LASTING_ACCESS = {
+    "a key": "SELECT 1 FROM api_keys WHERE name = 'mine'",
+    "a link": "SELECT 1 FROM login_links WHERE used_at IS NULL",
+    "a mail": "SELECT 1 FROM mails",
+    "a code": "SELECT 1 FROM oauth_codes",
+    "a login": "SELECT 1 FROM device_codes WHERE approved_at IS NOT NULL",
+    "an account": "SELECT 1 FROM accounts WHERE email = 'thief@example.com'",
+}
+
+
+@pytest.mark.parametrize("how", ["signed out", "deleted"])
+@pytest.mark.parametrize("with_mail", [False, True])
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_browser_that_is_signed_out_meanwhile_gives_nobody_access(
+    make: Callable[..., World], monkeypatch: pytest.MonkeyPatch, name: str, with_mail: bool, how: str
+) -> None:
+    world = make(smtp_url="smtp://127.0.0.1:9") if with_mail else make()
+    thief, owner = sign_in_browser(world, world.fay), sign_in_browser(world, world.fay)
+    assert accounts.get_owner(world.rt).email == world.fay.email
+    send = REQUESTS[name](world, thief)
+    acts = {
+        "signed out": lambda: submit_and_follow(owner, "/account/sessions/end"),
+        "deleted": lambda: accounts.delete_account(world.rt, world.fay.email),
+    }
+    interrupt_write(world, monkeypatch, acts[how])
+    answer = send()
+    assert (answer.status_code, "You were signed out in the meantime." in answer.text) == (401, True)
+    assert [given for given, query in LASTING_ACCESS.items() if world.rt.db.fetch_one(query)] == []
+
+
+def test_a_key_that_is_revoked_meanwhile_creates_no_other_key(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    (key,) = accounts.list_keys(world.rt, world.pia.email)
+    interrupt_write(world, monkeypatch, lambda: accounts.revoke_key(world.rt, key["uuid"]))
+    answer = world.pia.post("/api/v1/keys", json={"name": "another", "scopes": ["files:read"]})
+    assert (answer.status_code, answer.get_json()["code"]) == (401, "unauthorized")
+    assert len(accounts.list_keys(world.rt, world.pia.email)) == 1

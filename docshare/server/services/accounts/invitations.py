@@ -14,7 +14,7 @@ from docshare.server.rules.identity import network_prefix
 from docshare.server.rules.mails import is_placeholder
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts, passwords, sign_in
-from docshare.server.services.accounts.callers import Caller, digest
+from docshare.server.services.accounts.callers import Caller, digest, recheck_caller
 from docshare.server.services.operations import mail
 from docshare.server.store.tables import Account
 from docshare.server.store.tables import accounts as account_rows
@@ -60,11 +60,14 @@ def invite(rt: Runtime, email: str, name: str, plan: Plan) -> Invitation:
 def invite_colleague(rt: Runtime, caller: Caller, email: str, name: str, plan: Plan) -> Invitation:
     """Invite as ``invite`` does, on behalf of the owner of the instance.
 
-    Raises ``forbidden`` for any other caller, ``rate_limited``, and what ``invite`` raises.
+    Raises ``forbidden`` for any other caller, ``rate_limited``, ``unauthorized`` if the caller was signed out
+    meanwhile, and what ``invite`` raises.
     """
     accounts.require_instance_owner(rt, caller)
     _require_allowance(rt, INVITATIONS_PER_ACCOUNT, caller.uuid, "Too many invitations.")
-    return invite(rt, email, name, plan)
+    with rt.db.write():
+        recheck_caller(rt, caller)
+        return invite(rt, email, name, plan)
 
 
 def request_reset(rt: Runtime, email: str, address: str) -> None:
@@ -125,14 +128,17 @@ def change_email(rt: Runtime, caller: Caller, email: str) -> bool:
     """Change the address of the caller's account; return False if the new address must be confirmed first, by a link
     that was mailed to it.
 
-    Raises ``bad_request`` for a malformed address, ``conflict`` for one that is taken, ``rate_limited``.
+    Raises ``bad_request`` for a malformed address, ``conflict`` for one that is taken, ``rate_limited``, and
+    ``unauthorized`` if the caller was signed out meanwhile.
     """
     email = accounts.require_free_email(rt, email, caller.account_id)
     if not rt.mailer.is_configured or is_placeholder(email):
-        accounts.set_email(rt, caller.email, email)
+        with rt.db.write():
+            accounts.set_email(rt, recheck_caller(rt, caller).email, email)
         return True
     _require_allowance(rt, CONFIRMATIONS_PER_ACCOUNT, caller.uuid, "Too many changes of the email address.")
     with rt.db.write():
+        caller = recheck_caller(rt, caller)
         sign_in_rows.delete_links(rt.db, caller.account_id, CONFIRMATION)
         link = sign_in.create_account_link(rt, caller.account_id, CONFIRMATION, CONFIRMATION_LINK_MS, email)
         body = (

@@ -10,7 +10,7 @@ from docshare.contract.problems import Problem
 from docshare.server.rules.identity import network_prefix
 from docshare.server.rules.oauth import USER_CODE_BYTES, format_user_code, parse_user_code
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, digest
+from docshare.server.services.accounts.callers import Caller, digest, recheck_caller
 from docshare.server.services.oauth import grants
 from docshare.server.services.oauth.clients import RegisteredClient
 from docshare.server.services.oauth.grants import TokenPair
@@ -99,8 +99,10 @@ def find_by_user_code(rt: Runtime, caller: Caller, typed: str, address: str) -> 
 
 
 def decide(rt: Runtime, caller: Caller, login: DeviceRow, *, is_approved: bool) -> None:
-    """Approve or deny ``login``. Raises ``not_found`` if somebody else decided first."""
+    """Approve or deny ``login``. Raises ``not_found`` if somebody else decided first, ``unauthorized`` if the caller
+    was signed out meanwhile."""
     with rt.db.write():
+        recheck_caller(rt, caller)
         if not sign_in.decide_device_login(rt.db, login.digest, caller.account_id, rt.clock(), is_approved=is_approved):
             raise Problem("not_found", "This code was used already.", hint="Begin the login again.")
 

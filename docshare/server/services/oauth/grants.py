@@ -13,7 +13,7 @@ from docshare.contract.scopes import CREDENTIAL_CHARS, LANES, Lane
 from docshare.contract.wire import format_instant
 from docshare.server.rules.oauth import RefreshTokenState, refresh_token_state
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import digest
+from docshare.server.services.accounts.callers import Caller, digest, recheck_caller
 from docshare.server.services.oauth.clients import RegisteredClient
 from docshare.server.store.tables import oauth, sign_in
 from docshare.server.store.tables.oauth import AppRow
@@ -45,16 +45,18 @@ class TokenPair:
 
 
 def issue_code(
-    rt: Runtime, account_id: int, client: RegisteredClient, *, redirect_uri: str, scopes: str, challenge: str
+    rt: Runtime, caller: Caller, client: RegisteredClient, *, redirect_uri: str, scopes: str, challenge: str
 ) -> str:
-    """Return a code that ``client`` can exchange once, within a minute, for what the account has just approved."""
+    """Return a code that ``client`` can exchange once, within a minute, for what the caller has just approved. Raises
+    ``unauthorized`` if the caller was signed out meanwhile."""
     code = rt.random_token(_CODE_CHARS)
     expires_at = rt.clock() + AUTHORIZATION_CODE_MS
     with rt.db.write():
+        recheck_caller(rt, caller)
         oauth.insert_code(
             rt.db,
             digest(code),
-            account_id,
+            caller.account_id,
             client.id,
             redirect_uri=redirect_uri,
             scopes=scopes,
