@@ -257,6 +257,15 @@ def test_a_browser_that_is_signed_out_meanwhile_gives_nobody_access(
     assert [given for given, query in LASTING_ACCESS.items() if world.rt.db.fetch_one(query)] == []
 
 
+def test_a_browser_that_is_signed_out_meanwhile_does_not_sign_out_the_others(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thief, owner = sign_in_browser(world, world.pia), sign_in_browser(world, world.pia)
+    interrupt_write(world, monkeypatch, lambda: submit_and_follow(owner, "/account/sessions/end"))
+    assert submit_form(thief, "/account/sessions/end").status_code == 401
+    assert owner.get("/account").status_code == 200
+
+
 def test_a_key_that_is_revoked_meanwhile_creates_no_other_key(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     (key,) = accounts.list_keys(world.rt, world.pia.email)
     interrupt_write(world, monkeypatch, lambda: accounts.revoke_key(world.rt, key["uuid"]))

@@ -6,7 +6,7 @@ from docshare.server.rules import sign_in as rules
 from docshare.server.rules.identity import network_prefix
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import sign_in
-from docshare.server.services.accounts.callers import Caller, digest, recheck_caller
+from docshare.server.services.accounts.callers import Caller, digest
 from docshare.server.services.links import guessing, share_passwords
 from docshare.server.services.links.guessing import AttemptLimits
 from docshare.server.store.tables import accounts as account_rows
@@ -73,11 +73,11 @@ def sign_in_by_password(rt: Runtime, email: str, password: str, address: str) ->
 
 def _save_hash(rt: Runtime, caller: Caller, stored: str | None) -> None:
     with rt.db.write():
-        # Hashing took time. A browser that was signed out during it must not take over the account.
-        recheck_caller(rt, caller)
         account_rows.set_password_hash(rt.db, caller.account_id, stored)
         # Otherwise, somebody who requested a reset before could replace the new password.
         sign_in_rows.delete_links(rt.db, caller.account_id, INVITATION, RESET)
+        # Hashing took time. For a browser that was signed out during it this raises, so that it does not take over the
+        # account.
         sign_in.end_other_sessions(rt, caller)
 
 

@@ -10,7 +10,7 @@ from docshare.contract.plans import DAY
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane, held_scopes
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, digest, make_account_caller
+from docshare.server.services.accounts.callers import Caller, digest, make_account_caller, recheck_caller
 from docshare.server.store.tables import accounts, oauth
 from docshare.server.store.tables import sign_in as sign_in_rows
 from docshare.server.store.tables.sign_in import CONFIRMATION as CONFIRMATION
@@ -111,9 +111,11 @@ def count_other_sessions(rt: Runtime, caller: Caller) -> int:
 def end_other_sessions(rt: Runtime, caller: Caller) -> int:
     """Sign the signed-in caller out of every other browser; return how many.
 
-    This also ends what is pending: another browser may have begun it.
+    This also ends what is pending: another browser may have begun it. Raises ``unauthorized`` if the caller was signed
+    out meanwhile.
     """
     with rt.db.write():
+        recheck_caller(rt, caller)  # of two browsers that sign each other out, the first one stays signed in
         end_pending(rt, caller.account_id)
         return sign_in_rows.delete_other_sessions(rt.db, caller.account_id, caller.credential)
 
