@@ -266,6 +266,19 @@ def test_a_browser_that_is_signed_out_meanwhile_does_not_sign_out_the_others(
     assert owner.get("/account").status_code == 200
 
 
+@pytest.mark.parametrize("how", ["moved", "disabled", "deleted"])
+def test_no_password_can_be_reset_by_an_address_that_the_account_has_lost_meanwhile(
+    make: Callable[..., World], monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    world = make(smtp_url="smtp://127.0.0.1:9")
+    email, ends = world.bea.email, {"disabled": accounts.disable, "deleted": accounts.delete_account}
+    end = ends.get(how, lambda rt, email: accounts.set_email(rt, email, "new@example.com"))
+    interrupt_write(world, monkeypatch, lambda: end(world.rt, email))
+    assert world.http.post("/login/forgot", data={"email": email}).status_code == 200
+    assert world.rt.db.fetch_all("SELECT recipient FROM mails") == []
+    assert world.rt.db.fetch_all("SELECT kind FROM login_links") == []
+
+
 def test_a_key_that_is_revoked_meanwhile_creates_no_other_key(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     (key,) = accounts.list_keys(world.rt, world.pia.email)
     interrupt_write(world, monkeypatch, lambda: accounts.revoke_key(world.rt, key["uuid"]))

@@ -85,9 +85,11 @@ def request_reset(rt: Runtime, email: str, address: str) -> None:
     email = email.strip()
     # Counted for unknown addresses as well: the limit must not reveal which addresses have an account.
     is_allowed = rt.limits.hit(RESETS_PER_ACCOUNT, digest(email.lower()), RESETS_PER_ACCOUNT.limit).is_allowed
-    account = account_rows.find_by_email(rt.db, email)
-    if is_allowed and account is not None and account.disabled_at is None:
-        with rt.db.write():
+    # Found under the lock: meanwhile the account may get another address because somebody else reads the old one. Under
+    # the lock for unknown addresses as well, so that they wait as long for it.
+    with rt.db.write():
+        account = account_rows.find_by_email(rt.db, email)
+        if is_allowed and account is not None and account.disabled_at is None:
             link = sign_in.create_account_link(rt, account.id, RESET, RESET_LINK_MS)
             body = (
                 f"Hello {account.name},\n\nsomebody requested a new password for your account at "
