@@ -1,8 +1,6 @@
 """Requests of browsers that are signed out, or of accounts that are disabled, before they succeed."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
@@ -20,6 +18,7 @@ from tests.support.outside.oauth_app import OAuthApp, make_app
 from tests.support.owner.browser import sign_in_browser
 from tests.support.owner.forms import submit_and_follow, submit_form
 from tests.support.people.cast import World
+from tests.support.people.interrupted import Interruption
 
 PASSWORD = "a long and new password"
 
@@ -190,18 +189,6 @@ def test_a_copied_refresh_token_revokes_the_grant_of_a_disabled_account_too(worl
 # --- requests that wait for the database while their access ends ------------------------------------------------------
 
 
-def interrupt_write(world: World, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Call ``act`` while the next transaction waits for its lock."""
-    real, pending = world.rt.db.write, [act]
-
-    def wait_and_write(*args: Any) -> AbstractContextManager[None]:
-        if pending:
-            pending.pop()()
-        return real(*args)
-
-    monkeypatch.setattr(world.rt.db, "write", wait_and_write)
-
-
 def send_form(path: str, **fields: str) -> Callable[[World, FlaskClient], Callable[[], TestResponse]]:
     return lambda world, browser: lambda: submit_form(browser, path, **fields)
 
@@ -241,7 +228,7 @@ LASTING_ACCESS = {
 @pytest.mark.parametrize("with_mail", [False, True])
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_browser_that_is_signed_out_meanwhile_gives_nobody_access(
-    make: Callable[..., World], monkeypatch: pytest.MonkeyPatch, name: str, with_mail: bool, how: str
+    make: Callable[..., World], name: str, with_mail: bool, how: str
 ) -> None:
     world = make(smtp_url="smtp://127.0.0.1:9") if with_mail else make()
     thief, owner = sign_in_browser(world, world.fay), sign_in_browser(world, world.fay)
@@ -251,37 +238,35 @@ def test_a_browser_that_is_signed_out_meanwhile_gives_nobody_access(
         "signed out": lambda: submit_and_follow(owner, "/account/sessions/end"),
         "deleted": lambda: accounts.delete_account(world.rt, world.fay.email),
     }
-    interrupt_write(world, monkeypatch, acts[how])
-    answer = send()
+    with Interruption(world, 1, acts[how]):
+        answer = send()
     assert (answer.status_code, "You were signed out in the meantime." in answer.text) == (401, True)
     assert [given for given, query in LASTING_ACCESS.items() if world.rt.db.fetch_one(query)] == []
 
 
-def test_a_browser_that_is_signed_out_meanwhile_does_not_sign_out_the_others(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_browser_that_is_signed_out_meanwhile_does_not_sign_out_the_others(world: World) -> None:
     thief, owner = sign_in_browser(world, world.pia), sign_in_browser(world, world.pia)
-    interrupt_write(world, monkeypatch, lambda: submit_and_follow(owner, "/account/sessions/end"))
-    assert submit_form(thief, "/account/sessions/end").status_code == 401
+    with Interruption(world, 1, lambda: submit_and_follow(owner, "/account/sessions/end")):
+        assert submit_form(thief, "/account/sessions/end").status_code == 401
     assert owner.get("/account").status_code == 200
 
 
 @pytest.mark.parametrize("how", ["moved", "disabled", "deleted"])
 def test_no_password_can_be_reset_by_an_address_that_the_account_has_lost_meanwhile(
-    make: Callable[..., World], monkeypatch: pytest.MonkeyPatch, how: str
+    make: Callable[..., World], how: str
 ) -> None:
     world = make(smtp_url="smtp://127.0.0.1:9")
     email, ends = world.bea.email, {"disabled": accounts.disable, "deleted": accounts.delete_account}
     end = ends.get(how, lambda rt, email: accounts.set_email(rt, email, "new@example.com"))
-    interrupt_write(world, monkeypatch, lambda: end(world.rt, email))
-    assert world.http.post("/login/forgot", data={"email": email}).status_code == 200
+    with Interruption(world, 1, lambda: end(world.rt, email)):
+        assert world.http.post("/login/forgot", data={"email": email}).status_code == 200
     assert world.rt.db.fetch_all("SELECT recipient FROM mails") == []
     assert world.rt.db.fetch_all("SELECT kind FROM login_links") == []
 
 
-def test_a_key_that_is_revoked_meanwhile_creates_no_other_key(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_is_revoked_meanwhile_creates_no_other_key(world: World) -> None:
     (key,) = accounts.list_keys(world.rt, world.pia.email)
-    interrupt_write(world, monkeypatch, lambda: accounts.revoke_key(world.rt, key["uuid"]))
-    answer = world.pia.post("/api/v1/keys", json={"name": "another", "scopes": ["files:read"]})
+    with Interruption(world, 1, lambda: accounts.revoke_key(world.rt, key["uuid"])):
+        answer = world.pia.post("/api/v1/keys", json={"name": "another", "scopes": ["files:read"]})
     assert (answer.status_code, answer.get_json()["code"]) == (401, "unauthorized")
     assert len(accounts.list_keys(world.rt, world.pia.email)) == 1

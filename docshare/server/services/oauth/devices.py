@@ -11,7 +11,7 @@ from docshare.server.rules.identity import network_prefix
 from docshare.server.rules.oauth import USER_CODE_BYTES, format_user_code, parse_user_code
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts.callers import Caller, digest, recheck_caller
-from docshare.server.services.oauth import grants
+from docshare.server.services.oauth import clients, grants
 from docshare.server.services.oauth.clients import RegisteredClient
 from docshare.server.services.oauth.grants import TokenPair
 from docshare.server.store.tables import sign_in
@@ -31,14 +31,17 @@ class NewLogin(NamedTuple):
     user_code: str
 
 
-def begin(rt: Runtime, client: RegisteredClient, scopes: str, address: str) -> NewLogin:
-    """Begin a login of ``client`` from the network ``address``. Raises ``rate_limited`` after too many of them."""
+def begin(rt: Runtime, client: RegisteredClient, scopes: str, address: str) -> NewLogin | None:
+    """Begin a login of ``client`` from the network ``address``; return None if the client was removed meanwhile. Raises
+    ``rate_limited`` after too many logins."""
     allowance = rt.limits.hit(LOGINS_PER_NETWORK, network_prefix(address), LOGINS_PER_NETWORK.limit)
     if not allowance.is_allowed:
         raise _too_many("Too many logins from your network.", allowance.reset_s)
     now = rt.clock()
     new = NewLogin(rt.random_token(_DEVICE_CODE_CHARS), format_user_code(rt.random_bytes(USER_CODE_BYTES)))
     with rt.db.write():
+        if clients.find(rt, client.client_id) is None:
+            return None
         sign_in.insert_device_login(
             rt.db,
             digest(new.device_code),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from docshare.contract.limits import AUTHORIZATION_CODE_MS, DEVICE_CODE_MS
+from docshare.contract.problems import Problem
 from docshare.contract.scopes import CREDENTIAL_CHARS, LANES, Lane
 from docshare.contract.wire import format_instant
 from docshare.server.rules.oauth import RefreshTokenState, refresh_token_state
@@ -48,11 +49,13 @@ def issue_code(
     rt: Runtime, caller: Caller, client: RegisteredClient, *, redirect_uri: str, scopes: str, challenge: str
 ) -> str:
     """Return a code that ``client`` can exchange once, within a minute, for what the caller has just approved. Raises
-    ``unauthorized`` if the caller was signed out meanwhile."""
+    ``unauthorized`` if the caller was signed out meanwhile, ``bad_request`` if the client was removed."""
     code = rt.random_token(_CODE_CHARS)
     expires_at = rt.clock() + AUTHORIZATION_CODE_MS
     with rt.db.write():
         recheck_caller(rt, caller)
+        if oauth.find_client(rt.db, client.client_id) is None:
+            raise Problem("bad_request", "The app was removed from this server.", extra={"reason": "oauth"})
         oauth.insert_code(
             rt.db,
             digest(code),
