@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from docshare.client.address import parse_origin
+from docshare.client.address import is_same_origin
 from docshare.client.errors import NotAnApi, Refused
 from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
@@ -92,7 +92,7 @@ class OAuth(Resource):
         issuer = metadata.get("issuer")
         # RFC 8414, 3.3: with the name of another issuer, a server could present a response of that issuer as its own.
         for place in (issuer, *places, *(place for place in (revoke, device) if place is not None)):
-            if not isinstance(place, str) or parse_origin(place) != home:
+            if not isinstance(place, str) or not is_same_origin(place, home):
                 raise NotAnApi(f"{home} returned a sign-in address of another server", method="GET", path=_METADATA)
         sends_issuer = metadata.get("authorization_response_iss_parameter_supported") is True
         return AuthorizationServer(str(issuer), str(places[0]), str(places[1]), revoke, sends_issuer, device)
@@ -115,7 +115,7 @@ class OAuth(Resource):
         seconds = [found.get("expires_in"), found.get("interval", _DEFAULT_INTERVAL)]
         if not all(isinstance(text, str) for text in texts) or not all(isinstance(value, int) for value in seconds):
             raise NotAnApi(f"{home} did not return a device code", method="POST", path="/oauth/device_authorization")
-        if parse_origin(str(page)) != home or parse_origin(str(complete)) != home:
+        if not (is_same_origin(str(page), home) and is_same_origin(str(complete), home)):
             raise NotAnApi(
                 f"{home} returned a sign-in address of another server",
                 method="POST",

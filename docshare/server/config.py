@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.server.engine_urls import parse_database_url, parse_redis_url, parse_storage
 from docshare.server.outbound.mail import parse_mail_url
+from docshare.server.public_address import parse_base_url
 from docshare.server.rules.storage_url import BucketAddress, parse_storage_url
 from docshare.server.rules.webhook_url import parse_allowed
 from docshare.server.store.identity import DATABASE_MARKER, read_database_marker
@@ -30,7 +31,6 @@ METRICS_TOKEN_PREFIX = "token:"  # noqa: S105 - a prefix
 _METRICS_TOKEN_CHARS = 16
 # A host name or an IP address (IPv6 in brackets), and the port unless it is that of HTTPS.
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?", re.ASCII)
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class ConfigError(Exception):
@@ -210,17 +210,6 @@ def _parse_certificates(value: Any) -> Path:
     return path
 
 
-def _parse_base_url(value: Any) -> str:
-    parts = urlsplit(_parse_text(value).rstrip("/"))
-    extras = parts.query or parts.fragment or parts.path or parts.username is not None
-    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or extras:
-        raise ValueError("expected an address like https://docs.example.com, without a path")
-    # In the form that browsers use for an origin, because it is compared with theirs.
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
-    return f"{parts.scheme}://{host}{port}"
-
-
 def _parse_web_url(value: Any) -> str:
     text = _parse_text(value)
     if urlsplit(text).scheme not in ("http", "https"):
@@ -272,7 +261,7 @@ def _parse_directory(value: Any) -> Path:
 
 OPTIONS: dict[str, Callable[[Any], Any]] = {
     "data_dir": _parse_directory,
-    "base_url": _parse_base_url,
+    "base_url": lambda value: parse_base_url(_parse_text(value)),
     "trusted_proxies": _parse_networks,
     "rate_limit": _integer_parser(1, 1_000_000),
     "address_limit": _integer_parser(1, 1_000_000),

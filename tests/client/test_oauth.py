@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from docshare.client import Client
+from docshare.client.address import is_same_origin, parse_origin
 from docshare.client.errors import NotAnApi
 from tests.support.outside.fake_api import FakeApi
 
@@ -58,3 +59,20 @@ def test_metadata_with_a_foreign_issuer_or_endpoint_is_rejected(
     api.on("GET", METADATA, make_metadata(api, **changes))
     with pytest.raises(NotAnApi, match="another server"):
         client.oauth.server()
+
+
+@pytest.mark.parametrize(
+    ("url", "base", "expected"),
+    [
+        ("https://xn--bcher-kva.example/oauth/token", "https://Bücher.example", True),
+        ("https://xn--bcher-kva.example:8443/oauth/token", "https://bücher.example:8443/", True),
+        ("https://bücher.example/oauth/token", "https://bücher.example", True),
+        ("http://xn--bcher-kva.example/oauth/token", "https://bücher.example", False),
+        ("https://xn--bcher-kva.example:8443/oauth/token", "https://bücher.example", False),
+        ("https://strasse.example/oauth/token", "https://straße.example", False),
+        ("https://bucher.example/oauth/token", "https://bücher.example", False),
+        ("https:///oauth/token", "https://bücher.example", False),
+    ],
+)
+def test_a_host_is_the_same_in_the_form_of_dns(url: str, base: str, expected: bool) -> None:
+    assert is_same_origin(url, parse_origin(base)) is expected

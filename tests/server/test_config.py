@@ -94,6 +94,9 @@ def test_a_ca_bundle_without_certificates_raises(tmp_path: Path) -> None:
         ('base_url = "https://docs.example.com/sub"', "base_url"),
         ('base_url = "https://me@docs.example.com"', "base_url"),
         ('base_url = "https://docs.example.com:x"', "base_url"),
+        ('base_url = "https://straße.example"', "base_url.*xn--"),
+        ('base_url = "https://a\u200bb.example"', "base_url.*xn--"),
+        ('base_url = "https://[::1::]"', "base_url"),
         ('trusted_proxies = ["10.0.0.0/99"]', "trusted_proxies"),
         ('geoip = "/no/such/file.mmdb"', "geoip"),
         ('import_hosts = ["https://a.example"]', "import_hosts"),
@@ -140,6 +143,9 @@ def test_an_empty_environment_value_counts_as_unset(tmp_path: Path) -> None:
         ("http://docs.example.com:80", "http://docs.example.com"),
         ("https://docs.example.com:8443", "https://docs.example.com:8443"),
         ("http://[::1]:8787", "http://[::1]:8787"),
+        ("http://[0:0:0:0:0:0:0:1]:8787", "http://[::1]:8787"),
+        ("https://Bücher.example", "https://xn--bcher-kva.example"),
+        ("http://例え.jp:8787/", "http://xn--r8jz45g.jp:8787"),
     ],
 )
 def test_the_base_url_is_normalized_like_an_origin(tmp_path: Path, given: str, normalized: str) -> None:

@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,6 +12,7 @@ import pytest
 from PIL import Image
 from werkzeug.test import TestResponse
 
+from docshare.server.public_address import parse_base_url
 from tests.support.engines.rows import update_file_row
 from tests.support.people.cast import World
 
@@ -82,6 +84,17 @@ def test_every_form_of_a_share_link_is_accepted(world: World, uploaded_file: dic
         f"{uploaded_file['shortId']}?via=qr#page=2": f"{LINK}/embed/{uploaded_file['shortId']}",
     }
     assert get_oembed(world, f"HTTP://127.0.0.1:8787/{uploaded_file['shortId']}").status_code == 200
+
+
+def test_a_link_may_have_the_host_in_both_of_its_forms(make: Callable[..., World]) -> None:
+    world = make(base_url=parse_base_url("https://Bücher.example"))
+    made = world.pia.upload()
+    assert made["shareUrl"] == f"https://xn--bcher-kva.example/{made['shortId']}"
+    for host in ("bücher.example", "xn--bcher-kva.example"):
+        assert get_oembed(world, f"https://{host}/{made['shortId']}").status_code == 200
+    for host in ("bucher.example", "straße.example", "b\u200bücher.example"):
+        assert get_oembed(world, f"https://{host}/{made['shortId']}").status_code == 404
+    assert world.http.get("/api/v1/files").headers["WWW-Authenticate"].isascii()
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,8 @@ def decide() -> Response:
     try:
         csrf.require_same_origin()
         holder = sign_in.find_signed_in(current_runtime(), session_cookie())
-        if holder is None:
+        caller = sign_in.find_caller(current_runtime(), session_cookie())
+        if holder is None or caller is None:
             raise Problem("forbidden", "You are no longer signed in.", hint="Sign in and begin again in the app.")
         csrf.require_token(holder.csrf)
         decision = request.form.get("decision")
@@ -60,8 +61,11 @@ def decide() -> Response:
     grant = _parse_authorization()
     if isinstance(grant, Response):
         return grant
-    granted = holder.account_id if decision == APPROVE else None
-    answer: Response = _SERVER.create_authorization_response(grant.request, grant_user=granted, grant=grant)
+    granted = caller if decision == APPROVE else None
+    try:
+        answer: Response = _SERVER.create_authorization_response(grant.request, grant_user=granted, grant=grant)
+    except Problem as problem:  # the browser was signed out meanwhile
+        return problem_pages.render_problem_page(problem)
     return answer
 
 

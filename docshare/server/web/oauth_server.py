@@ -210,6 +210,8 @@ class _DeviceAuthorization(DeviceAuthorizationEndpoint):  # type: ignore[misc]
         except Problem as problem:
             refusal = {"error": "temporarily_unavailable", "error_description": problem.detail}
             return 429, refusal, [*default_json_headers, *problem.headers.items()]
+        if new is None:
+            raise InvalidClientError(description="The client was removed.")
         page = f"{current_runtime().config.base_url}/device"
         body = {
             **new._asdict(),

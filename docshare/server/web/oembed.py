@@ -12,6 +12,7 @@ from docshare.contract.wire import drop_none
 from docshare.server.api import answers
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
+from docshare.server.public_address import to_ascii_host
 from docshare.server.rate_limits import network_prefix
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
@@ -119,7 +120,7 @@ def _resolve_address(runtime: Runtime, address: str) -> Link:
     try:
         theirs = urlsplit(address)
         same = _parse_origin(theirs) == _parse_origin(urlsplit(runtime.config.base_url))
-    except ValueError:  # a malformed host or port
+    except ValueError:  # a malformed host or port, or a host that cannot be written in ASCII
         raise _unknown_link_problem() from None
     folder, _, name = theirs.path.removesuffix("/").rpartition("/")
     if not same or "@" in theirs.netloc or folder not in ("", "/embed"):
@@ -127,8 +128,8 @@ def _resolve_address(runtime: Runtime, address: str) -> Link:
     return find_embedded_link(runtime, name) if folder else find_link(runtime, name)
 
 
-def _parse_origin(parts: SplitResult) -> tuple[str, str | None, int | None]:
-    return parts.scheme, parts.hostname, parts.port or _DEFAULT_PORTS.get(parts.scheme)
+def _parse_origin(parts: SplitResult) -> tuple[str, str, int | None]:
+    return parts.scheme, to_ascii_host(parts.hostname or ""), parts.port or _DEFAULT_PORTS.get(parts.scheme)
 
 
 def _read_pixels(name: str) -> int | None:

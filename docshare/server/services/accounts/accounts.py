@@ -11,6 +11,7 @@ from docshare.contract.scopes import CREDENTIAL_CHARS, LANES, Lane
 from docshare.contract.wire import drop_none, format_instant
 from docshare.server.rules.mails import is_placeholder
 from docshare.server.runtime import Runtime
+from docshare.server.services.accounts import sign_in
 from docshare.server.services.accounts.callers import Caller, digest
 from docshare.server.services.files import purge
 from docshare.server.store.tables import Account, ApiKey, deliveries, library, oauth
@@ -149,7 +150,8 @@ def disable(rt: Runtime, email: str) -> Account:
             account.disabled_at = now
             account_rows.set_disabled(rt.db, account.id, now)
             sign_in_rows.delete_sessions(rt.db, account.id)
-            sign_in_rows.delete_links(rt.db, account.id, SIGN_IN, CONFIRMATION, INVITATION, RESET)
+            sign_in_rows.delete_links(rt.db, account.id, SIGN_IN, INVITATION, RESET)
+            sign_in.end_pending(rt, account.id)
             deliveries.abandon_disabled(rt.db, now)
     return account
 

@@ -104,11 +104,12 @@ def _find_app_caller(rt: Runtime, credential: str) -> Caller | None:
 
 
 def recheck_caller(rt: Runtime, caller: Caller) -> Caller:
-    """Return ``caller`` with the current plan. Raises ``unauthorized`` if the credential was revoked meanwhile, the
-    browser signed out, or the account disabled or deleted.
+    """Return ``caller`` with the current plan, name, and email. Raises ``unauthorized`` if the credential was revoked
+    meanwhile, the browser signed out, or the account disabled or deleted.
 
-    Call this in the transaction that stores a body: it may have taken minutes to arrive or to convert. An access token
-    or a session that expired meanwhile stays valid for the request.
+    Call this in the transaction that stores a body: it may have taken minutes to arrive or to convert. Call it also in
+    one that gives lasting access to the account, because it may have waited for its lock: a credential must not create
+    another one after it was revoked. An access token or a session that expired meanwhile stays valid for the request.
     """
     if caller.lane is Lane.API_KEY:
         key = accounts.find_by_key(rt.db, caller.credential)
@@ -121,8 +122,9 @@ def recheck_caller(rt: Runtime, caller: Caller) -> Caller:
     else:
         return caller
     if account is None:
-        raise invalid_credential("The credential was revoked in the meantime.")
-    return replace(caller, plan=Plan(account.plan))
+        ended = "You were signed out" if caller.lane is Lane.SESSION else "The credential was revoked"
+        raise invalid_credential(f"{ended} in the meantime.")
+    return replace(caller, plan=Plan(account.plan), name=account.name, email=account.email)
 
 
 def _find_session_account(rt: Runtime, caller: Caller) -> AccountRow | None:

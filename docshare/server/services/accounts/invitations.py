@@ -14,7 +14,7 @@ from docshare.server.rules.identity import network_prefix
 from docshare.server.rules.mails import is_placeholder
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts, passwords, sign_in
-from docshare.server.services.accounts.callers import Caller, digest
+from docshare.server.services.accounts.callers import Caller, digest, recheck_caller
 from docshare.server.services.operations import mail
 from docshare.server.store.tables import Account
 from docshare.server.store.tables import accounts as account_rows
@@ -60,11 +60,14 @@ def invite(rt: Runtime, email: str, name: str, plan: Plan) -> Invitation:
 def invite_colleague(rt: Runtime, caller: Caller, email: str, name: str, plan: Plan) -> Invitation:
     """Invite as ``invite`` does, on behalf of the owner of the instance.
 
-    Raises ``forbidden`` for any other caller, ``rate_limited``, and what ``invite`` raises.
+    Raises ``forbidden`` for any other caller, ``rate_limited``, ``unauthorized`` if the caller was signed out
+    meanwhile, and what ``invite`` raises.
     """
     accounts.require_instance_owner(rt, caller)
     _require_allowance(rt, INVITATIONS_PER_ACCOUNT, caller.uuid, "Too many invitations.")
-    return invite(rt, email, name, plan)
+    with rt.db.write():
+        recheck_caller(rt, caller)
+        return invite(rt, email, name, plan)
 
 
 def request_reset(rt: Runtime, email: str, address: str) -> None:
@@ -82,9 +85,11 @@ def request_reset(rt: Runtime, email: str, address: str) -> None:
     email = email.strip()
     # Counted for unknown addresses as well: the limit must not reveal which addresses have an account.
     is_allowed = rt.limits.hit(RESETS_PER_ACCOUNT, digest(email.lower()), RESETS_PER_ACCOUNT.limit).is_allowed
-    account = account_rows.find_by_email(rt.db, email)
-    if is_allowed and account is not None and account.disabled_at is None:
-        with rt.db.write():
+    # Found under the lock: meanwhile the account may get another address because somebody else reads the old one. Under
+    # the lock for unknown addresses as well, so that they wait as long for it.
+    with rt.db.write():
+        account = account_rows.find_by_email(rt.db, email)
+        if is_allowed and account is not None and account.disabled_at is None:
             link = sign_in.create_account_link(rt, account.id, RESET, RESET_LINK_MS)
             body = (
                 f"Hello {account.name},\n\nsomebody requested a new password for your account at "
@@ -115,7 +120,7 @@ def accept(rt: Runtime, token: str, password: str) -> str:
         if link.kind == RESET:
             sign_in_rows.delete_sessions(rt.db, account_id)
             # Otherwise, one of these browsers could have requested another address, and still get the account by it.
-            sign_in_rows.delete_links(rt.db, account_id, CONFIRMATION)
+            sign_in.end_pending(rt, account_id)
         cookie = sign_in.create_session(rt, account_id)
         assert cookie is not None  # the links of a deleted account are deleted with it
         return cookie
@@ -125,14 +130,17 @@ def change_email(rt: Runtime, caller: Caller, email: str) -> bool:
     """Change the address of the caller's account; return False if the new address must be confirmed first, by a link
     that was mailed to it.
 
-    Raises ``bad_request`` for a malformed address, ``conflict`` for one that is taken, ``rate_limited``.
+    Raises ``bad_request`` for a malformed address, ``conflict`` for one that is taken, ``rate_limited``, and
+    ``unauthorized`` if the caller was signed out meanwhile.
     """
     email = accounts.require_free_email(rt, email, caller.account_id)
     if not rt.mailer.is_configured or is_placeholder(email):
-        accounts.set_email(rt, caller.email, email)
+        with rt.db.write():
+            accounts.set_email(rt, recheck_caller(rt, caller).email, email)
         return True
     _require_allowance(rt, CONFIRMATIONS_PER_ACCOUNT, caller.uuid, "Too many changes of the email address.")
     with rt.db.write():
+        caller = recheck_caller(rt, caller)
         sign_in_rows.delete_links(rt.db, caller.account_id, CONFIRMATION)
         link = sign_in.create_account_link(rt, caller.account_id, CONFIRMATION, CONFIRMATION_LINK_MS, email)
         body = (

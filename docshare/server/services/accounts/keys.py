@@ -15,7 +15,8 @@ from docshare.contract.scopes import CHALLENGE, CREDENTIAL_CHARS, RESTRICTED_KEY
 from docshare.contract.wire import drop_none, format_instant, parse_instant
 from docshare.server.runtime import Runtime
 from docshare.server.services.accounts import accounts
-from docshare.server.services.accounts.callers import Caller, digest
+from docshare.server.services.accounts.accounts import NewKey
+from docshare.server.services.accounts.callers import Caller, digest, recheck_caller
 from docshare.server.services.files import files
 from docshare.server.store.tables import ApiKey, library
 from docshare.server.store.tables import accounts as account_rows
@@ -54,11 +55,20 @@ def parse_key(body: Mapping[str, Any]) -> KeyInput:
     return KeyInput(accounts.require_key_name(body.get("name")), scopes, file, expires_at)
 
 
+def create_personal(rt: Runtime, caller: Caller, name: str) -> NewKey:
+    """Create a personal key of the caller's account. Raises ``forbidden`` for a caller that may not manage keys,
+    ``bad_request`` for a malformed ``name``, ``unauthorized`` if the caller's credential was revoked meanwhile."""
+    require_full_access(caller)
+    with rt.db.write():
+        return accounts.create_key(rt, recheck_caller(rt, caller).email, name)
+
+
 def create(rt: Runtime, caller: Caller, wanted: KeyInput) -> tuple[dict[str, Any], str]:
     """Create a restricted key of the caller's account; return its description and the key, which is shown only now.
 
     Raises ``forbidden`` for a caller that may not manage keys, ``not_found`` for a file that is not the caller's,
-    ``bad_request`` for an end in the past and above the maximum number of keys.
+    ``bad_request`` for an end in the past and above the maximum number of keys, ``unauthorized`` if the caller's
+    credential was revoked meanwhile.
     """
     require_full_access(caller)
     now = rt.clock()
@@ -66,6 +76,7 @@ def create(rt: Runtime, caller: Caller, wanted: KeyInput) -> tuple[dict[str, Any
         raise Problem("bad_request", "expiresAt must be in the future.", field="expiresAt")
     key = f"{RESTRICTED_KEY_PREFIX}{rt.random_token(CREDENTIAL_CHARS)}"
     with rt.db.write(caller.account_id):
+        caller = recheck_caller(rt, caller)
         file = None if wanted.file is None else files.get_owned(rt, caller, wanted.file)
         active = [row for row in account_rows.list_keys(rt.db, caller.account_id) if row.scopes and not row.revoked_at]
         if len(active) >= MAX_RESTRICTED_KEYS:

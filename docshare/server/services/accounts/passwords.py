@@ -31,7 +31,8 @@ def has_password(rt: Runtime, caller: Caller) -> bool:
 def set_password(rt: Runtime, caller: Caller, password: str) -> None:
     """Set the password of the caller, end links that were mailed for one, and sign out every other browser.
 
-    The old password is not required: a user who forgot it signs in by a link to set a new one. Raises ``bad_request``.
+    The old password is not required: a user who forgot it signs in by a link to set a new one. Raises ``bad_request``,
+    and ``unauthorized`` if the caller was signed out meanwhile.
     """
     _save_hash(rt, caller, hash_new_password(rt, password, caller.email))
 
@@ -42,7 +43,8 @@ def hash_new_password(rt: Runtime, password: str, email: str) -> str:
 
 
 def remove_password(rt: Runtime, caller: Caller) -> None:
-    """Remove the password of the caller and sign out every other browser; sign-in links keep working."""
+    """Remove the password of the caller and sign out every other browser; sign-in links keep working. Raises
+    ``unauthorized`` if the caller was signed out meanwhile."""
     _save_hash(rt, caller, None)
 
 
@@ -74,6 +76,8 @@ def _save_hash(rt: Runtime, caller: Caller, stored: str | None) -> None:
         account_rows.set_password_hash(rt.db, caller.account_id, stored)
         # Otherwise, somebody who requested a reset before could replace the new password.
         sign_in_rows.delete_links(rt.db, caller.account_id, INVITATION, RESET)
+        # Hashing took time. For a browser that was signed out during it this raises, so that it does not take over the
+        # account.
         sign_in.end_other_sessions(rt, caller)
 
 

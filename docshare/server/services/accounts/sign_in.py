@@ -10,8 +10,8 @@ from docshare.contract.plans import DAY
 from docshare.contract.problems import Problem
 from docshare.contract.scopes import Lane, held_scopes
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, digest, make_account_caller
-from docshare.server.store.tables import accounts
+from docshare.server.services.accounts.callers import Caller, digest, make_account_caller, recheck_caller
+from docshare.server.store.tables import accounts, oauth
 from docshare.server.store.tables import sign_in as sign_in_rows
 from docshare.server.store.tables.sign_in import CONFIRMATION as CONFIRMATION
 from docshare.server.store.tables.sign_in import INVITATION as INVITATION
@@ -111,11 +111,22 @@ def count_other_sessions(rt: Runtime, caller: Caller) -> int:
 def end_other_sessions(rt: Runtime, caller: Caller) -> int:
     """Sign the signed-in caller out of every other browser; return how many.
 
-    This also ends a confirmation of a new address that is pending: another browser may have requested it.
+    This also ends what is pending: another browser may have begun it. Raises ``unauthorized`` if the caller was signed
+    out meanwhile.
     """
     with rt.db.write():
-        sign_in_rows.delete_links(rt.db, caller.account_id, CONFIRMATION)
+        recheck_caller(rt, caller)  # of two browsers that sign each other out, the first one stays signed in
+        end_pending(rt, caller.account_id)
         return sign_in_rows.delete_other_sessions(rt.db, caller.account_id, caller.credential)
+
+
+def end_pending(rt: Runtime, account_id: int) -> None:
+    """End what browsers of an account have begun and nobody sees yet, in the caller's transaction: the confirmation of
+    a new address, and approvals of apps that have not fetched their tokens. Apps that have are listed on the account
+    page, where their owner can revoke them."""
+    sign_in_rows.delete_links(rt.db, account_id, CONFIRMATION)
+    sign_in_rows.deny_approved_logins(rt.db, account_id, rt.clock())
+    oauth.delete_pending_codes(rt.db, account_id)
 
 
 def sign_out(rt: Runtime, cookie: str) -> None:

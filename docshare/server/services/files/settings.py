@@ -16,7 +16,7 @@ from docshare.server.rules.looks import expand_preset as expand_preset
 from docshare.server.rules.looks import list_contrast_warnings as list_contrast_warnings
 from docshare.server.rules.settings import read_settings as read_settings
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller
+from docshare.server.services.accounts.callers import Caller, recheck_caller
 from docshare.server.services.designs import designs
 from docshare.server.services.files import copy_checks, files
 from docshare.server.services.files.files import FileRow
@@ -53,7 +53,8 @@ def change_settings(
     copy is tried; a failure becomes a warning of the file.
 
     Raises ``not_found``; ``gone`` for a dead link; ``plan_required``, ``forbidden``, ``bad_request`` and
-    ``payload_too_large`` like ``rules.settings.resolve_settings``; ``conflict`` for a slug that is taken.
+    ``payload_too_large`` like ``rules.settings.resolve_settings``; ``conflict`` for a slug that is taken;
+    ``unauthorized`` if the credential was revoked while a password was hashed.
     """
     now = rt.clock()
     sent = parse_settings(body)
@@ -63,6 +64,8 @@ def change_settings(
         sent["password"] = share_passwords.hash_password(rt, sent["password"])
     # A custom link is unique among all accounts.
     with rt.db.write(None if "slug" in sent else caller.account_id):
+        if sent.get("password"):
+            caller = recheck_caller(rt, caller)  # hashing took time
         if merge is not None:
             stored = read_settings(files.get_owned(rt, caller, name).settings)
             sent |= parse_settings({"viewerSettings": merge(stored["viewerSettings"])})

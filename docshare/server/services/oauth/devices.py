@@ -10,8 +10,8 @@ from docshare.contract.problems import Problem
 from docshare.server.rules.identity import network_prefix
 from docshare.server.rules.oauth import USER_CODE_BYTES, format_user_code, parse_user_code
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import Caller, digest
-from docshare.server.services.oauth import grants
+from docshare.server.services.accounts.callers import Caller, digest, recheck_caller
+from docshare.server.services.oauth import clients, grants
 from docshare.server.services.oauth.clients import RegisteredClient
 from docshare.server.services.oauth.grants import TokenPair
 from docshare.server.store.tables import sign_in
@@ -31,14 +31,17 @@ class NewLogin(NamedTuple):
     user_code: str
 
 
-def begin(rt: Runtime, client: RegisteredClient, scopes: str, address: str) -> NewLogin:
-    """Begin a login of ``client`` from the network ``address``. Raises ``rate_limited`` after too many of them."""
+def begin(rt: Runtime, client: RegisteredClient, scopes: str, address: str) -> NewLogin | None:
+    """Begin a login of ``client`` from the network ``address``; return None if the client was removed meanwhile. Raises
+    ``rate_limited`` after too many logins."""
     allowance = rt.limits.hit(LOGINS_PER_NETWORK, network_prefix(address), LOGINS_PER_NETWORK.limit)
     if not allowance.is_allowed:
         raise _too_many("Too many logins from your network.", allowance.reset_s)
     now = rt.clock()
     new = NewLogin(rt.random_token(_DEVICE_CODE_CHARS), format_user_code(rt.random_bytes(USER_CODE_BYTES)))
     with rt.db.write():
+        if clients.find(rt, client.client_id) is None:
+            return None
         sign_in.insert_device_login(
             rt.db,
             digest(new.device_code),
@@ -69,10 +72,11 @@ def is_polled_too_soon(rt: Runtime, login: DeviceRow) -> bool:
 
 
 def exchange(rt: Runtime, login: DeviceRow) -> TokenPair | None:
-    """Exchange an approved ``login`` for tokens; return None when another request exchanged it first."""
+    """Exchange an approved ``login`` for tokens; return None when another request exchanged it first, or if its
+    approval was ended meanwhile."""
     assert login.account_id is not None
     with rt.db.write():
-        if not sign_in.delete_device_login(rt.db, login.digest):
+        if not sign_in.delete_approved_login(rt.db, login.digest):
             return None
         return grants.create_grant(rt, login.account_id, login.client_id, login.scopes, rt.clock())[1]
 
@@ -98,8 +102,10 @@ def find_by_user_code(rt: Runtime, caller: Caller, typed: str, address: str) -> 
 
 
 def decide(rt: Runtime, caller: Caller, login: DeviceRow, *, is_approved: bool) -> None:
-    """Approve or deny ``login``. Raises ``not_found`` if somebody else decided first."""
+    """Approve or deny ``login``. Raises ``not_found`` if somebody else decided first, ``unauthorized`` if the caller
+    was signed out meanwhile."""
     with rt.db.write():
+        recheck_caller(rt, caller)
         if not sign_in.decide_device_login(rt.db, login.digest, caller.account_id, rt.clock(), is_approved=is_approved):
             raise Problem("not_found", "This code was used already.", hint="Begin the login again.")
 

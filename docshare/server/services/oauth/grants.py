@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from docshare.contract.limits import AUTHORIZATION_CODE_MS, DEVICE_CODE_MS
+from docshare.contract.problems import Problem
 from docshare.contract.scopes import CREDENTIAL_CHARS, LANES, Lane
 from docshare.contract.wire import format_instant
 from docshare.server.rules.oauth import RefreshTokenState, refresh_token_state
 from docshare.server.runtime import Runtime
-from docshare.server.services.accounts.callers import digest
+from docshare.server.services.accounts.callers import Caller, digest, recheck_caller
 from docshare.server.services.oauth.clients import RegisteredClient
 from docshare.server.store.tables import oauth, sign_in
 from docshare.server.store.tables.oauth import AppRow
@@ -45,16 +46,20 @@ class TokenPair:
 
 
 def issue_code(
-    rt: Runtime, account_id: int, client: RegisteredClient, *, redirect_uri: str, scopes: str, challenge: str
+    rt: Runtime, caller: Caller, client: RegisteredClient, *, redirect_uri: str, scopes: str, challenge: str
 ) -> str:
-    """Return a code that ``client`` can exchange once, within a minute, for what the account has just approved."""
+    """Return a code that ``client`` can exchange once, within a minute, for what the caller has just approved. Raises
+    ``unauthorized`` if the caller was signed out meanwhile, ``bad_request`` if the client was removed."""
     code = rt.random_token(_CODE_CHARS)
     expires_at = rt.clock() + AUTHORIZATION_CODE_MS
     with rt.db.write():
+        recheck_caller(rt, caller)
+        if oauth.find_client(rt.db, client.client_id) is None:
+            raise Problem("bad_request", "The app was removed from this server.", extra={"reason": "oauth"})
         oauth.insert_code(
             rt.db,
             digest(code),
-            account_id,
+            caller.account_id,
             client.id,
             redirect_uri=redirect_uri,
             scopes=scopes,
@@ -107,7 +112,7 @@ def create_grant(rt: Runtime, account_id: int, client_id: int, scopes: str, now:
 
 
 def find_refresh_token(rt: Runtime, token: str, client: RegisteredClient) -> GrantToken | None:
-    """Return the refresh token if ``client`` can exchange it, or None.
+    """Return the refresh token if ``client`` can exchange it, or None, as for a disabled account.
 
     A token that was exchanged more than ten seconds ago was copied, so its grant is revoked.
     """
@@ -118,7 +123,7 @@ def find_refresh_token(rt: Runtime, token: str, client: RegisteredClient) -> Gra
     state = refresh_token_state(known.rotated_at, now)
     if state is RefreshTokenState.REUSED:
         _revoke_grant(rt, known.grant_id, now)
-    return known if state is RefreshTokenState.VALID else None
+    return known if state is RefreshTokenState.VALID and known.disabled_at is None else None
 
 
 def refresh_tokens(rt: Runtime, token: GrantToken, scopes: str) -> TokenPair | None:
@@ -135,7 +140,8 @@ def refresh_tokens(rt: Runtime, token: GrantToken, scopes: str) -> TokenPair | N
 
 
 def find_token(rt: Runtime, token: str) -> GrantToken | None:
-    """Return the access or refresh token of an active grant, or None."""
+    """Return the access or refresh token of an active grant, or None. Those of a disabled account are found: they must
+    not work again once it is enabled, if they were revoked before."""
     return oauth.find_token(rt.db, digest(token), rt.clock())
 
 

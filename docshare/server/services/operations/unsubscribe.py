@@ -75,8 +75,11 @@ def list_muted(rt: Runtime, account_id: int) -> list[str]:
 
 
 def mute(rt: Runtime, notice: Notice) -> None:
-    """Switch ``notice`` off and delete the pending mails of that kind. Muting again changes nothing."""
+    """Switch ``notice`` off and delete the pending mails of that kind. Muting again changes nothing; neither does it if
+    the account was deleted meanwhile."""
     with rt.db.write():
+        if accounts.find_by_id(rt.db, notice.account_id) is None:
+            return
         mail_rows.mute(rt.db, notice.account_id, notice.kind, rt.clock())
         mail_rows.delete_pending(rt.db, notice.account_id, notice.kind)
 

@@ -96,17 +96,20 @@ def require_version(reader: ReaderContext, seen: str) -> None:
 
 
 def ensure_viewer(rt: Runtime, reader: ReaderContext) -> KnownViewer:
-    """Return the viewer of ``reader``, creating it if they have none, in the caller's transaction.
+    """Return the viewer of ``reader``, creating it if they have none, in the caller's transaction. Raises as
+    ``require_current``."""
+    require_current(rt, reader)
+    return viewers.find_or_create(rt, reader.link, reader.token)
 
-    Raises ``not_found`` if the link was revoked or deleted in the meantime, ``conflict`` if the document was
-    replaced.
-    """
+
+def require_current(rt: Runtime, reader: ReaderContext) -> None:
+    """Raise, in the caller's transaction, ``not_found`` if the link was revoked or deleted in the meantime,
+    ``conflict`` if the document was replaced or deleted."""
     link = reader.link
     if link.variant is not None and not sharing.is_variant_active(rt.db, link.variant.id):
         raise Problem("not_found", "There is no such link.")
     if not contents.is_current_version(rt.db, link.file.uuid, link.file.content_version):
         raise _document_changed()
-    return viewers.find_or_create(rt, link, reader.token)
 
 
 def require_feedback_quota(rt: Runtime, reader: ReaderContext, viewer: ViewerRow, table: str) -> None:

@@ -24,7 +24,7 @@ def record(
     reader opts out and the owner allows it.
 
     Raises ``forbidden`` (the owner, or the document has no call to action), ``bad_request``, ``not_found`` for a
-    hotspot that the reader does not see.
+    hotspot that the reader does not see, and what ``readers.require_current`` raises.
     """
     readers.require_not_owner(reader)
     uuid, link = rules.parse_tap(body), reader.link
@@ -32,6 +32,7 @@ def record(
         raise Problem("forbidden", "This document has no call to action.")
     now = rt.clock()
     with rt.db.write(link.file.owner_id):
+        readers.require_current(rt, reader)
         hotspot_id = None if uuid is None else _get_hotspot_id(rt, reader, uuid)
         if opts_out and visits.offers_choice(link):
             return

@@ -102,7 +102,8 @@ class AuthorizationCode(NamedTuple):
 
 
 class GrantToken(NamedTuple):
-    """A valid token. ``grant_scopes`` and ``grant_ends`` (ms) are those of its grant."""
+    """A token. ``grant_scopes`` and ``grant_ends`` (ms) are those of its grant; ``disabled_at`` is not None if its
+    account is disabled: then it grants no access, but can be revoked."""
 
     digest: str
     kind: str
@@ -111,6 +112,7 @@ class GrantToken(NamedTuple):
     grant_scopes: str
     grant_ends: int
     rotated_at: int | None
+    disabled_at: int | None
 
 
 class AppRow(NamedTuple):
@@ -199,6 +201,11 @@ def mark_code_exchanged(store: Store, digest: str, grant_id: int) -> None:
     store.execute(OAuthCode.update(grant=grant_id).where(OAuthCode.digest == digest))
 
 
+def delete_pending_codes(store: Store, account_id: int) -> None:
+    """Delete the codes of an account that were not exchanged yet."""
+    store.execute(OAuthCode.delete().where(OAuthCode.account == account_id, OAuthCode.grant.is_null()))
+
+
 def insert_grant(
     store: Store, uuid: str, account_id: int, client_id: int, scopes: str, *, now: int, expires_at: int
 ) -> int:
@@ -254,12 +261,14 @@ def insert_token(
 
 
 def find_token(store: Store, digest: str, now: int) -> GrantToken | None:
-    """Return the token with this digest if neither it nor its grant has ended, or None."""
+    """Return the token with this digest if neither it nor its grant has ended, or None; also that of a disabled
+    account."""
     token = (OAuthToken.digest, OAuthToken.kind, OAuthToken.grant)
     grant = (OAuthGrant.client, OAuthGrant.scopes, OAuthGrant.expires_at)
-    query = OAuthToken.select(*token, *grant, OAuthToken.rotated_at).join(OAuthGrant).join(Account)
+    query = OAuthToken.select(*token, *grant, OAuthToken.rotated_at, Account.disabled_at)
     is_active = (OAuthToken.expires_at > now) & OAuthGrant.revoked_at.is_null() & (OAuthGrant.expires_at > now)
-    found = store.fetch_one(query.where(OAuthToken.digest == digest, is_active, Account.disabled_at.is_null()))
+    query = query.join(OAuthGrant).join(Account)
+    found = store.fetch_one(query.where(OAuthToken.digest == digest, is_active))
     return GrantToken._make(found) if found else None
 
 

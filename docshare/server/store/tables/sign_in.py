@@ -250,9 +250,16 @@ def mark_device_polled(store: Store, digest: str, now: int, poll_ms: int) -> Non
     store.execute(DeviceCode.update(polled_at=now, poll_ms=poll_ms).where(DeviceCode.digest == digest))
 
 
-def delete_device_login(store: Store, digest: str) -> bool:
-    """Delete a login; return False if it was deleted before."""
-    return store.execute(DeviceCode.delete().where(DeviceCode.digest == digest)) > 0
+def deny_approved_logins(store: Store, account_id: int, now: int) -> None:
+    """Turn the approvals of an account that were not exchanged yet into denials."""
+    is_approved = (DeviceCode.account == account_id) & DeviceCode.approved_at.is_null(False)
+    store.execute(DeviceCode.update(approved_at=None, denied_at=now).where(is_approved))
+
+
+def delete_approved_login(store: Store, digest: str) -> bool:
+    """Delete an approved login; return False if it was deleted or denied before."""
+    is_approved = (DeviceCode.digest == digest) & DeviceCode.approved_at.is_null(False)
+    return store.execute(DeviceCode.delete().where(is_approved)) > 0
 
 
 def delete_expired_device_logins(store: Store, expired_by: int) -> int:

@@ -119,7 +119,7 @@ def create_key(owner: SignedInOwner) -> AnyResponse:
     file, days = (request.form.get(key, "").strip() for key in ("file", "days"))
     try:
         if not is_restricted:
-            return _render_page(owner, new_key=accounts.create_key(rt, owner.caller.email, name).key)
+            return _render_page(owner, new_key=keys.create_personal(rt, owner.caller, name).key)
         end = {"expiresAt": format_instant(rt.clock() + int(days) * DAY)} if days in _KEY_DAYS else {}
         wanted = keys.parse_key({"name": name, "scopes": scopes, **end, **({"file": file} if file else {})})
         return _render_page(owner, new_key=keys.create(rt, owner.caller, wanted)[1])

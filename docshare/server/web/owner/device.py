@@ -49,6 +49,8 @@ def enter(owner: SignedInOwner) -> AnyResponse:
             return _render_page(owner, code=code, login=login, scopes=scopes, minutes=minutes)
         devices.decide(runtime, owner.caller, login, is_approved=decision == _APPROVE)
     except Problem as problem:
+        if problem.code == "unauthorized":
+            raise  # the browser was signed out meanwhile
         return _render_page(owner, code=code, problem=problem)
     return _render_page(owner, app=login.client_name, decision=decision)
 

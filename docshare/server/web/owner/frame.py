@@ -123,9 +123,12 @@ def render_owner_page(owner: SignedInOwner, template: str, place: str, status: i
     Parameters: ``place`` the active entry of the navigation: ``files``, ``trash``, ``webhooks`` or ``account``;
     ``facts`` for the template, which also gets ``owner``, ``csrf_field``, and of the form before its ``message`` and
     the files that it moved to the trash (``undo``). The ``problem`` in ``facts`` rejected a form: it is shown above
-    the page, or beside the fields that ``errors`` in ``facts`` names.
+    the page, or beside the fields that ``errors`` in ``facts`` names. A problem that is ``unauthorized`` is raised: the
+    browser was signed out while the form was processed, so it must not get the page.
     """
     problem = facts.get("problem")
+    if isinstance(problem, Problem) and problem.code == "unauthorized":
+        raise problem
     facts.setdefault("errors", FormErrors(general=problem))
     message = request.args.get(_MESSAGE_PARAMETER, "")[:_MAX_MESSAGE_CHARS]
     undo = request.args.get(_UNDO_PARAMETER, "")

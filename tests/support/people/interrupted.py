@@ -1,0 +1,43 @@
+"""Something that happens while a request waits for the database: before one of its transactions."""
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tests.support.people.cast import World
+
+_PATIENCE_S = 0.5  # a file that the request has locked stays locked until its end
+
+
+class Interruption:
+    """Calls ``act`` once, before the transaction ``number`` (from 1) of the thread that created it.
+
+    ``has_happened``: whether there were that many transactions.
+    """
+
+    def __init__(self, world: World, number: int, act: Callable[[], object]) -> None:
+        self.has_happened = False
+        self._world, self._act, self._left = world, act, number
+        self._thread, self._write = threading.get_ident(), world.rt.db.write
+        self._acting: threading.Thread | None = None
+
+    def __enter__(self) -> "Interruption":
+        self._world.rt.db.write = self._begin_write  # type: ignore[method-assign]
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        del self._world.rt.db.write
+        if self._acting is not None:
+            self._acting.join()
+
+    def _begin_write(self, *args: Any) -> AbstractContextManager[None]:
+        is_first = threading.get_ident() == self._thread and not self._world.rt.db.engine.in_transaction()
+        if is_first and not self.has_happened:
+            self._left -= 1
+            if self._left == 0:
+                self.has_happened = True
+                self._acting = threading.Thread(target=self._act)
+                self._acting.start()
+                self._acting.join(_PATIENCE_S)
+        return self._write(*args)
