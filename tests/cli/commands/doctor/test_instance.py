@@ -55,13 +55,14 @@ def restrict_permissions(folder: Path) -> None:
 
 def test_a_healthy_instance_passes_every_check(doctor: Doctor, make: Callable[..., World]) -> None:
     world = make()
+    world.pia.upload()
     restrict_permissions(world.rt.config.data_dir)
     world.rt.heartbeats.update(jobs=world.clock(), dispatcher=world.clock())
     rows = doctor(world)
     assert {name: row["ok"] for name, row in rows.items()} == {
         "process": True, "disk": True, "permissions": True, "database": True, "schema": True, "wal": True, "jobs": True,
-        "deliveries": True, "owner": True, "outbox": True, "smtp": None, "confinement": True, "converter": False,
-        "egress": None, "design-keys": None, "countries": None, "proxies": None,
+        "master-key": True, "deliveries": True, "owner": True, "outbox": True, "smtp": None, "confinement": True,
+        "converter": False, "egress": None, "design-keys": None, "countries": None, "proxies": None,
     }  # fmt: skip
     assert rows["converter"]["level"] == "warning"
     assert "libreoffice" in rows["converter"]["fix"]
@@ -93,6 +94,23 @@ def test_data_that_others_can_read_is_reported_with_the_command_that_fixes_it(
     assert (row["ok"], row["level"], row["fix"]) == (False, "error", f"chmod 600 {folder / 'docshare.db'}")
     folder.chmod(0o755)
     assert f"chmod 700 {folder}" in doctor(world)["permissions"]["fix"]
+
+
+def test_a_key_that_the_next_start_would_miss_is_reported(doctor: Doctor, make: Callable[..., World]) -> None:
+    """The running server has it in memory, so nothing else shows that it is missing."""
+    world = make()
+    world.pia.upload()
+    path = world.rt.config.vault_path
+    key = path.read_bytes()
+    path.unlink()
+    row = doctor(world)["master-key"]
+    assert (row["level"], row["detail"]) == ("error", f"{path} is missing")
+    assert not path.exists()
+    path.write_bytes(bytes(32))
+    row = doctor(world)["master-key"]
+    assert (row["level"], row["detail"]) == ("error", "vault.key does not decrypt the keys of the documents")
+    path.write_bytes(key)
+    assert doctor(world)["master-key"]["ok"] is True
 
 
 def test_stalled_background_jobs_are_reported(doctor: Doctor, make: Callable[..., World]) -> None:
