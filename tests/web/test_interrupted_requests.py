@@ -1,5 +1,6 @@
 """Every request that changes something, while its account, its file, or its client is deleted."""
 
+import io
 from collections.abc import Callable
 from itertools import count
 
@@ -9,7 +10,10 @@ from werkzeug.test import TestResponse
 from docshare.server.services.accounts import accounts
 from docshare.server.services.oauth import clients
 from docshare.server.services.operations import unsubscribe
+from docshare.server.store.database import Store
 from docshare.server.store.tables import accounts as account_rows
+from docshare.server.store.tables import contents
+from tests.support.documents.pdfs import simple_pdf
 from tests.support.owner.routes import OWNER_ROUTES
 from tests.support.people.cast import World
 from tests.support.people.cookie_routes import COOKIE_ROUTES, OwnerAndReader, make_owner_and_reader
@@ -40,6 +44,31 @@ def test_no_request_fails_while_what_it_is_about_is_deleted(
         assert answer.status_code < 500, f"before transaction {number}"
         if not interruption.has_happened:
             return
+
+
+def replace_by_one_page(pair: OwnerAndReader) -> None:
+    sent = {"file": (io.BytesIO(simple_pdf(1)), "short.pdf")}
+    assert pair.world.pia.post(f"/api/v1/files/{pair.uploaded_file['uuid']}/content", data=sent).status_code == 200
+
+
+@pytest.mark.parametrize("act", [delete_account, purge_files, replace_by_one_page])
+@pytest.mark.parametrize(
+    ("path", "expected"), [("/{id}/tiles/2/400/0-0.jpg?v=1", 404), ("/oembed?url={link}", 200)], ids=["tile", "oembed"]
+)
+def test_a_page_that_is_deleted_meanwhile_has_no_size(
+    world: World, monkeypatch: pytest.MonkeyPatch, path: str, expected: int, act: Callable[[OwnerAndReader], None]
+) -> None:
+    pair, real, pending = make_owner_and_reader(world), contents.find_page_sizes, [act]
+
+    def find_later(store: Store, file_id: int) -> str | None:
+        if pending:
+            pending.pop()(pair)
+        return real(store, file_id)
+
+    monkeypatch.setattr(contents, "find_page_sizes", find_later)
+    made = pair.uploaded_file
+    answer = world.http.get(path.format(id=made["shortId"], link=made["shareUrl"]))
+    assert (answer.status_code, pending) == (expected, [])
 
 
 def send_while_the_client_is_removed(pair: OwnerAndReader, send: Callable[[], TestResponse]) -> TestResponse:

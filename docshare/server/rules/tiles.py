@@ -59,12 +59,14 @@ ImagePart = int | ZoomTile
 
 
 def find_tile(runs: Sequence[Sequence[float]], page: int, grid: str, column: int, row: int) -> ZoomTile | None:
-    """Return a tile of ``page``, or None if the page has no such tile.
+    """Return a tile of ``page``, or None if the page has no such tile or the document has no such page.
 
     ``runs`` are the page sizes of the document: runs of [pages, width, height] in points. ``grid`` is one of the
     levels, such as "400", or the width of the page in pixels, such as "1122w". tiles.js computes the same.
     """
     size = _find_size(runs, page)
+    if size is None:
+        return None
     page_wide = _find_page_width(*size, grid)
     if page_wide is None:
         return None
@@ -89,12 +91,12 @@ def _measure_width(width: float, height: float, level: int) -> int:
     return _round(width * min(level / 100 * _PIXELS_PER_POINT, longest / max(width, height)))
 
 
-def _find_size(runs: Sequence[Sequence[float]], page: int) -> tuple[float, float]:
+def _find_size(runs: Sequence[Sequence[float]], page: int) -> tuple[float, float] | None:
     for count, width, height in runs:
         if page <= count:
             return width, height
         page -= int(count)
-    raise ValueError("no page of the document")
+    return None  # the document was replaced or deleted since the page was requested
 
 
 def _round(length: float) -> int:

@@ -104,7 +104,10 @@ def _find_thumbnail(
     if metadata.has_requirements or not metadata.pages or width > (max_width or width):
         return None
     sight = page_range.resolve_view(runtime, link, None)
-    _, page_width, page_height = sight.window.trim_runs(links.load_page_sizes(runtime, link))[0]
+    runs = sight.window.trim_runs(links.load_page_sizes(runtime, link))
+    if not runs:  # the document was deleted since the link was found
+        return None
+    _, page_width, page_height = runs[0]
     height = max(1, round(page_height * width / page_width)) if page_width else _MAX_HEIGHT + 1
     if height > min(_MAX_HEIGHT, max_height or _MAX_HEIGHT):
         return None
