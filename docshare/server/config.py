@@ -20,6 +20,7 @@ from docshare.contract.plans import PLAN_LIMITS, Plan
 from docshare.server.engine_urls import parse_database_url, parse_redis_url, parse_storage
 from docshare.server.outbound.mail import parse_mail_url
 from docshare.server.public_address import parse_base_url
+from docshare.server.rules import headers
 from docshare.server.rules.storage_url import BucketAddress, parse_storage_url
 from docshare.server.rules.webhook_url import parse_allowed
 from docshare.server.store.identity import DATABASE_MARKER, read_database_marker
@@ -279,9 +280,9 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "design_token_audience": _parse_text,
     "smtp_url": _parse_mail_server,
     "mail_from": _parse_mail_address,
-    "signature_header": _parse_text,
-    "webhook_user_agent": _parse_text,
-    "country_header": _parse_text,
+    "signature_header": lambda value: headers.parse_signature_name(_parse_text(value)),
+    "webhook_user_agent": lambda value: headers.parse_value(_parse_text(value)),
+    "country_header": lambda value: headers.parse_name(_parse_text(value)),
     "geoip": _parse_existing_file,
     "anonymous_uploads": _parse_switch,
     "public_docs": _parse_switch,

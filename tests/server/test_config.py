@@ -109,6 +109,13 @@ def test_a_ca_bundle_without_certificates_raises(tmp_path: Path) -> None:
         ('webhook_allow = ["*.a.example"]', "webhook_allow"),
         ('webhook_allow = ["a.example:8080"]', "webhook_allow"),
         ('webhook_allow = ["127.1"]', "webhook_allow"),
+        ('signature_header = "X Signature"', "signature_header"),
+        ('signature_header = "X-Signature:"', "signature_header"),
+        ('signature_header = "X-Ünterschrift"', "signature_header"),
+        ('signature_header = "content-length"', "signature_header"),
+        ('signature_header = "Webhook-Id"', "signature_header"),
+        ('webhook_user_agent = "サービス/1.0"', "webhook_user_agent"),
+        ('country_header = "CF-IPCountry:"', "country_header"),
         ('ca_bundle = "/no/such/file.pem"', "ca_bundle"),
         ('ca_bundle = "/dev/null"', "ca_bundle"),
         ('anonymous_uploads = "perhaps"', "anonymous_uploads"),
@@ -158,3 +165,10 @@ def test_a_redis_url_requires_the_packages_of_the_extra(tmp_path: Path, monkeypa
     monkeypatch.setitem(sys.modules, "redis", None)
     with pytest.raises(ConfigError, match=r"DOCSHARE_REDIS_URL: Redis needs the extra packages of docshare\[cluster\]"):
         load_config({}, environ, tmp_path, URL)
+
+
+def test_the_headers_of_webhooks_can_be_named(tmp_path: Path) -> None:
+    environ = {"DOCSHARE_SIGNATURE_HEADER": " X-Acme-Signature ", "DOCSHARE_WEBHOOK_USER_AGENT": "Bücher (v2)/1.0"}
+    config = load_config({}, {**environ, "DOCSHARE_COUNTRY_HEADER": "CF-IPCountry"}, tmp_path, URL)
+    assert (config.signature_header, config.webhook_user_agent) == ("X-Acme-Signature", "Bücher (v2)/1.0")
+    assert config.country_header == "CF-IPCountry"
