@@ -21,6 +21,7 @@ from docshare.server.engine_urls import parse_database_url, parse_redis_url, par
 from docshare.server.outbound.mail import parse_mail_url
 from docshare.server.public_address import parse_base_url
 from docshare.server.rules import headers
+from docshare.server.rules.mails import is_address
 from docshare.server.rules.storage_url import BucketAddress, parse_storage_url
 from docshare.server.rules.webhook_url import parse_allowed
 from docshare.server.store.identity import DATABASE_MARKER, read_database_marker
@@ -233,8 +234,7 @@ def _parse_mail_address(value: Any) -> str:
 
 def _parse_owner(value: Any) -> str:
     text = _parse_text(value)
-    local, _, domain = text.partition("@")
-    if not local or not domain or "@" in domain or any(char.isspace() for char in text):
+    if not is_address(text):
         raise ValueError("expected an address like ada@example.com")
     return text
 

@@ -8,6 +8,7 @@ from docshare.contract.plans import DAY
 
 # The delay after failure 1, 2, ...: no mail is lost if a mail server is down for a night.
 RETRY_MS = (MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY)
+_ADDRESS = re.compile(r"[^@\s\x00-\x1f\x7f]{1,64}@[^@\s\x00-\x1f\x7f]{1,189}")
 _SUBJECT_CHARS = 200
 _INDENT = "    "
 _HTML_TEMPLATE = """<!doctype html>
@@ -38,6 +39,11 @@ _FORBIDDEN_HEADER_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\ud
 def next_attempt_at(failures: int, now: int) -> int | None:
     """Return when a mail that failed ``failures`` times is retried, in ms; None: never."""
     return now + RETRY_MS[failures - 1] if failures <= len(RETRY_MS) else None
+
+
+def is_address(email: str) -> bool:
+    """Return whether ``email`` can be the address of an account."""
+    return _ADDRESS.fullmatch(email) is not None
 
 
 def is_placeholder(email: str) -> bool:
