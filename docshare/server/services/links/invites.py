@@ -20,6 +20,7 @@ from docshare.server.services.operations import mail
 from docshare.server.services.operations.mail import InlineImage, MailRow
 from docshare.server.store.blobs import StorageUnreachableError
 from docshare.server.store.tables import files as file_rows
+from docshare.server.store.tables import sessions as session_table
 from docshare.server.store.tables import sharing
 from docshare.server.store.tables.sharing import InviteRow as InviteRow
 
@@ -91,11 +92,16 @@ def record_view(rt: Runtime, invite_id: int, now: int) -> None:
 
 def retract_view(rt: Runtime, invite_id: int, viewed_at: int) -> None:
     """Delete, in the caller's transaction, what ``record_view`` stored at ``viewed_at`` (ms), with deliveries of the
-    event that were not sent yet. Does nothing if the invitee was counted before."""
+    event that were not sent yet; the session counted then is deleted by now. If another session of the invitee is
+    counted, record that one instead. Does nothing if the invitee was counted before ``viewed_at``."""
     found = sharing.find_invitee(rt.db, invite_id)
-    if found is not None and sharing.unmark_invite_viewed(rt.db, invite_id, viewed_at):
-        file_id, email, _ = found
-        activity.retract(rt, file_id, "invite.viewed", at=viewed_at, email=email)
+    if found is None or not sharing.unmark_invite_viewed(rt.db, invite_id, viewed_at):
+        return
+    file_id, email, _ = found
+    activity.retract(rt, file_id, "invite.viewed", at=viewed_at, email=email)
+    first = session_table.find_first_view_of_invite(rt.db, invite_id)
+    if first is not None:
+        record_view(rt, invite_id, first)
 
 
 def find_mail_logo(rt: Runtime, row: MailRow) -> InlineImage | None:

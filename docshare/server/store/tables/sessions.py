@@ -242,6 +242,13 @@ def find(store: Store, file_id: int, uuid: str) -> tuple[int, SessionSummary, Se
     return found[0], SessionSummary._make(columns[:width]), SessionClassification._make(columns[width:])
 
 
+def find_first_view_of_invite(store: Store, invite_id: int) -> int | None:
+    """Return when (ms) the first of the counted sessions through an invitation was counted, or None."""
+    query = ViewSession.select(fn.MIN(ViewSession.counted_at)).where(ViewSession.invite == invite_id)
+    ((counted_at,),) = store.fetch_all(query)
+    return None if counted_at is None else int(counted_at)
+
+
 def list_pages(store: Store, session_id: int, *, is_open: bool) -> list[PageRow]:
     """Return the pages of a session, by page."""
     return [PageRow._make(found) for found in store.fetch_all(_PAGES_OF_ONE, (session_id, int(is_open)))]

@@ -1,0 +1,36 @@
+"""If a reader takes back a visit, the other visits of that reader and the emails to the owner stay right."""
+
+from typing import Any
+
+from docshare.contract.wire import format_instant
+from tests.support.engines.rows import count_rows
+from tests.support.people import webhooks
+from tests.support.people.cast import World
+from tests.support.people.reader import FakeReader
+from tests.web.counting.test_visits import ask
+
+
+def get_summary(world: World, link: str) -> dict[str, Any]:
+    found: dict[str, Any] = world.pia.get(f"/api/v1/files/{link}/readership").get_json()["summary"]
+    return found
+
+
+def test_an_invitation_stays_viewed_by_another_counted_visit(world: World, link: str) -> None:
+    webhooks.resolve_all_hosts(world.rt)
+    webhooks.create_webhook(world.pia, events=["invite.viewed"])
+    invite = world.pia.post(f"/api/v1/files/{link}/invites", json={"email": "ann@a.example"}).get_json()
+    own = invite["url"].rpartition("/")[2]
+    first, second = FakeReader(world, own), FakeReader(world, own)
+    first.read_page(9)
+    second.read_page(9)
+    counted_at = world.rt.db.fetch_all("SELECT counted_at FROM view_sessions ORDER BY id DESC LIMIT 1")[0][0]
+    ask(world, first, decline=True)
+    (row,) = world.pia.get(f"/api/v1/files/{link}/invites").get_json()
+    assert row["viewedAt"] == format_instant(counted_at)
+    assert get_summary(world, link)["invitedNotViewed"] == 0
+    events = world.pia.get("/api/v1/activity?kind=invite.viewed").get_json()
+    assert [event["timestamp"] for event in events] == [format_instant(counted_at)]
+    assert count_rows(world, "deliveries") == 1
+    ask(world, second, decline=True)
+    (row,) = world.pia.get(f"/api/v1/files/{link}/invites").get_json()
+    assert ("viewedAt" in row, count_rows(world, "deliveries")) == (False, 0)
