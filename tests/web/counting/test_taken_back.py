@@ -3,10 +3,11 @@
 from typing import Any
 
 from docshare.contract.wire import format_instant
+from docshare.server.services.readership import viewing
 from tests.support.engines.rows import count_rows
 from tests.support.people import webhooks
 from tests.support.people.cast import World
-from tests.support.people.reader import FakeReader
+from tests.support.people.reader import FakeReader, end_all_sessions
 from tests.web.counting.test_visits import ask
 
 
@@ -34,3 +35,29 @@ def test_an_invitation_stays_viewed_by_another_counted_visit(world: World, link:
     ask(world, second, decline=True)
     (row,) = world.pia.get(f"/api/v1/files/{link}/invites").get_json()
     assert ("viewedAt" in row, count_rows(world, "deliveries")) == (False, 0)
+
+
+def test_the_first_visit_that_is_left_is_that_of_a_new_reader(world: World, link: str) -> None:
+    first, second, third = (FakeReader(world, link) for _ in range(3))
+    for reader in (first, second):
+        reader.read_page(9)
+    ask(world, first, decline=True)
+    third.read_page(9)
+    end_all_sessions(world)
+    found = get_summary(world, link)
+    assert (found["uniqueVisitors"], found["newSessions"], found["returningSessions"]) == (1, 1, 1)
+
+
+def test_a_first_visit_that_has_ended_becomes_that_of_a_new_reader(world: World, link: str) -> None:
+    first, second = FakeReader(world, link), FakeReader(world, link)
+    for reader in (first, second):
+        reader.read_page(9)
+    second.leave(closing=True)
+    first.read_page(30)
+    viewing.end_due_sessions(world.rt)
+    assert get_summary(world, link)["returningSessions"] == 1
+    ask(world, first, decline=True)
+    found = get_summary(world, link)
+    assert (found["totalSessions"], found["newSessions"], found["returningSessions"]) == (1, 1, 0)
+    rows = world.pia.get(f"/api/v1/files/{link}/readership/sessions").get_json()
+    assert [row["returning"] for row in rows] == [False]

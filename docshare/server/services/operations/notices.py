@@ -9,7 +9,7 @@ from docshare.contract.plans import Plan
 from docshare.contract.settings import SETTINGS
 from docshare.server.runtime import Runtime
 from docshare.server.services.operations import mail, unsubscribe
-from docshare.server.store.tables import feedback, files, viewing
+from docshare.server.store.tables import feedback, files, sessions
 from docshare.server.store.tables.feedback import MailedNote
 from docshare.server.store.tables.files import NotifiedOwner
 
@@ -108,7 +108,7 @@ def _format_note(note: MailedNote, document: str) -> str:
 
 
 def _describe_reader(rt: Runtime, session_id: int) -> str:
-    through_variant, country, email = viewing.find_session_reader(rt.db, session_id) or (False, None, None)
+    through_variant, country, email = sessions.find_reader(rt.db, session_id) or (False, None, None)
     who = email or "Someone"
     place = f" ({country})" if country else ""
     way = ", through a personal link," if through_variant else ""

@@ -1,8 +1,8 @@
 """Add counted sessions to the sums of their file, in the transaction that ends them.
 
 A report reads these sums and never the sessions themselves, so a report on a million readers costs as much as a report
-on ten. Nothing is subtracted: a session that has ended is deleted only with its file, and a reader who declines while
-reading (``visits``) takes back a view that is not in the sums yet.
+on ten. A session that has ended is deleted only with its file, and a reader who declines while reading (``visits``)
+takes back a view that is not in the sums yet; only a later visit that has ended may become the first of its reader.
 """
 
 from docshare.contract.limits import BEACON_RETENTION_MS
@@ -14,6 +14,19 @@ def record_reader(rt: Runtime, session_id: int) -> None:
     """Store whether the reader of a session that has just been counted is a returning reader."""
     viewing.mark_returning(rt.db, session_id)
     rollups.insert_reader(rt.db, session_id)
+
+
+def forget_reader(rt: Runtime, file_id: int, reader: str) -> None:
+    """After a running session of the ``reader`` was deleted: delete the reader without another counted session. If the
+    deleted session was the first, the first one left is that of a new reader, also in the sums."""
+    rollups.forget_reader(rt.db, file_id, reader)
+    first = rollups.find_first_returning(rt.db, file_id, reader)
+    if first is None:
+        return
+    session_id, has_ended = first
+    viewing.mark_new(rt.db, session_id)
+    if has_ended:
+        rollups.subtract_returning(rt.db, file_id)
 
 
 def roll_up(rt: Runtime, session_id: int) -> None:

@@ -16,7 +16,6 @@ from docshare.server.services.operations import notices
 from docshare.server.services.readership import rollups, view_sessions
 from docshare.server.services.readership.view_sessions import StoredViewSession
 from docshare.server.store.tables import files as file_rows
-from docshare.server.store.tables import rollups as rollup_table
 from docshare.server.store.tables import sessions as session_table
 from docshare.server.store.tables import viewing
 from docshare.server.store.tables.viewing import VisitContext
@@ -121,4 +120,4 @@ def _delete(rt: Runtime, session: StoredViewSession) -> None:
         notices.retract_view(rt, session.file_id, counted_at)
         if session.invite_id is not None:
             invites.retract_view(rt, session.invite_id, counted_at)
-        rollup_table.forget_reader(rt.db, session.file_id, session.reader)
+        rollups.forget_reader(rt, session.file_id, session.reader)

@@ -259,3 +259,20 @@ def forget_reader(store: Store, file_id: int, reader: str) -> None:
     counted = ViewSession.select().where(is_theirs, ViewSession.counted_at.is_null(False))
     is_reader = (Reader.file == file_id) & (Reader.reader == reader) & (Reader.sessions == 0)
     store.execute(Reader.delete().where(is_reader, ~fn.EXISTS(counted)))
+
+
+def find_first_returning(store: Store, file_id: int, reader: str) -> tuple[int, bool] | None:
+    """Return the id of the first counted session of a reader, and whether it has ended, if each of these sessions is
+    that of a returning reader; None otherwise."""
+    counted = (ViewSession.file == file_id) & (ViewSession.reader == reader) & ViewSession.counted_at.is_null(False)
+    query = ViewSession.select(ViewSession.id, ViewSession.ended_at, ViewSession.came_back).where(counted)
+    found = store.fetch_all(query.order_by(ViewSession.counted_at, ViewSession.id))
+    if not found or not all(came_back for _, _, came_back in found):
+        return None
+    return found[0][0], found[0][1] is not None
+
+
+def subtract_returning(store: Store, file_id: int) -> None:
+    """Subtract one session of a returning reader from the sums of a file."""
+    changed = Readership.update(came_back=Readership.came_back - 1)
+    store.execute(changed.where(Readership.file == file_id))

@@ -242,6 +242,14 @@ def find(store: Store, file_id: int, uuid: str) -> tuple[int, SessionSummary, Se
     return found[0], SessionSummary._make(columns[:width]), SessionClassification._make(columns[width:])
 
 
+def find_reader(store: Store, session_id: int) -> tuple[bool, str | None, str | None] | None:
+    """Return whether a session came through a variant, its country and the email of its reader; or None."""
+    found = store.fetch_one(
+        "SELECT variant_id IS NOT NULL, country, email FROM view_sessions WHERE id = ?", (session_id,)
+    )
+    return (bool(found[0]), found[1], found[2]) if found else None
+
+
 def find_first_view_of_invite(store: Store, invite_id: int) -> int | None:
     """Return when (ms) the first of the counted sessions through an invitation was counted, or None."""
     query = ViewSession.select(fn.MIN(ViewSession.counted_at)).where(ViewSession.invite == invite_id)

@@ -113,14 +113,6 @@ class Beacon(Row):
         without_rowid = True
 
 
-def find_session_reader(store: Store, session_id: int) -> tuple[bool, str | None, str | None] | None:
-    """Return whether a session came through a variant, its country and the email of its reader; or None."""
-    found = store.fetch_one(
-        "SELECT variant_id IS NOT NULL, country, email FROM view_sessions WHERE id = ?", (session_id,)
-    )
-    return (bool(found[0]), found[1], found[2]) if found else None
-
-
 @dataclass(frozen=True)
 class SessionContext:
     """The columns of a session that never change; unknown ones are None. ``total_pages`` of the content,
@@ -256,6 +248,11 @@ _SELECT_VISIT = f"SELECT {', '.join(VisitContext._fields)} FROM view_sessions WH
 def mark_returning(store: Store, session_id: int) -> None:
     """Store whether the reader of a session has come back."""
     store.execute(_MARK_RETURNING, (session_id,))
+
+
+def mark_new(store: Store, session_id: int) -> None:
+    """Store that the reader of a session has not come back."""
+    store.execute(ViewSession.update(came_back=0).where(ViewSession.id == session_id))
 
 
 def delete_beacons(store: Store, now: int, limit: int) -> None:
