@@ -8,12 +8,17 @@ from tests.support.engines.rows import count_rows
 from tests.support.people import webhooks
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader, end_all_sessions
-from tests.web.counting.test_visits import ask
+from tests.web.counting.test_visits import ask, change_settings
 
 
 def get_summary(world: World, link: str) -> dict[str, Any]:
     found: dict[str, Any] = world.pia.get(f"/api/v1/files/{link}/readership").get_json()["summary"]
     return found
+
+
+def list_view_mails(world: World) -> list[str]:
+    found = world.rt.db.fetch_all("SELECT body FROM mails WHERE notice IS NOT NULL ORDER BY id")
+    return [body for (body,) in found]
 
 
 def test_an_invitation_stays_viewed_by_another_counted_visit(world: World, link: str) -> None:
@@ -61,3 +66,30 @@ def test_a_first_visit_that_has_ended_becomes_that_of_a_new_reader(world: World,
     assert (found["totalSessions"], found["newSessions"], found["returningSessions"]) == (1, 1, 0)
     rows = world.pia.get(f"/api/v1/files/{link}/readership/sessions").get_json()
     assert [row["returning"] for row in rows] == [False]
+
+
+def test_an_email_that_was_not_sent_does_not_silence_the_next_reader(world: World, link: str) -> None:
+    change_settings(world, link, notifyOnView=True)
+    first = FakeReader(world, link)
+    first.read_page(9)
+    assert len(list_view_mails(world)) == 1
+    ask(world, first, decline=True)
+    assert list_view_mails(world) == []
+    FakeReader(world, link, address="203.0.113.8").read_page(9)
+    (body,) = list_view_mails(world)
+    assert "since the last email" not in body
+
+
+def test_an_email_counts_the_readers_since_one_that_was_taken_back(world: World, link: str) -> None:
+    change_settings(world, link, notifyOnView=True)
+    first = FakeReader(world, link)
+    first.read_page(9)
+    with world.rt.db.write():
+        world.rt.db.execute("UPDATE mails SET attempts = 1, sent_at = 1, next_at = NULL WHERE notice IS NOT NULL", ())
+    ask(world, first, decline=True)
+    FakeReader(world, link, address="203.0.113.8").read_page(9)
+    assert list_view_mails(world) == [], "one email an hour"
+    world.clock.advance(hours=1)
+    FakeReader(world, link, address="203.0.113.9").read_page(9)
+    (body,) = list_view_mails(world)
+    assert " 2 readers since the last email about it." in body

@@ -119,10 +119,10 @@ def discard(rt: Runtime, mail_id: int) -> None:
     mail_rows.delete(rt.db, mail_id)
 
 
-def discard_notice(rt: Runtime, file_id: int, notice: str, at: int) -> None:
+def discard_notice(rt: Runtime, file_id: int, notice: str, at: int) -> bool:
     """Delete the notice of that kind about the file ``file_id`` that was enqueued ``at`` (ms), sent or not, in the
-    caller's transaction."""
-    mail_rows.delete_notice(rt.db, file_id, notice, at)
+    caller's transaction. Return whether there was one that no attempt was made to send."""
+    return mail_rows.delete_notice(rt.db, file_id, notice, at)
 
 
 def send_due(rt: Runtime, find_image: ImageFinder | None = None) -> int:

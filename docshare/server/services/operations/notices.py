@@ -45,8 +45,10 @@ def notify_view(rt: Runtime, file_id: int, session_id: int, now: int) -> None:
 
 def retract_view(rt: Runtime, file_id: int, viewed_at: int) -> None:
     """Delete the mail about a reader who opened the file ``file_id`` at ``viewed_at`` (ms), in the caller's
-    transaction: it may still wait, and the outbox keeps sent mails."""
-    mail.discard_notice(rt, file_id, unsubscribe.VIEWS, viewed_at)
+    transaction: it may still wait, and the outbox keeps sent mails. If no attempt was made to send it, the next reader
+    causes a mail."""
+    if mail.discard_notice(rt, file_id, unsubscribe.VIEWS, viewed_at):
+        files.move_notice(rt.db, file_id, viewed_at, viewed_at - VIEW_MAIL_INTERVAL_MS)
 
 
 def notify_note(rt: Runtime, file_id: int, note: MailedNote, now: int) -> None:

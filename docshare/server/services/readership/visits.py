@@ -116,7 +116,7 @@ def _delete(rt: Runtime, session: StoredViewSession) -> None:
     viewing.delete_session(rt.db, session.id)
     counted_at = session.reading.counted_at
     if counted_at is not None:
-        file_rows.decrement_view_count(rt.db, session.file_id)
+        file_rows.decrement_view_count(rt.db, session.file_id, counted_at)
         notices.retract_view(rt, session.file_id, counted_at)
         if session.invite_id is not None:
             invites.retract_view(rt, session.invite_id, counted_at)

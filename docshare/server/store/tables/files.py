@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from peewee import JOIN, SQL, ForeignKeyField, IntegerField, TextField, fn
+from peewee import JOIN, SQL, Case, ForeignKeyField, IntegerField, TextField, fn
 
 from docshare.server.store.database import Store
 from docshare.server.store.database_file import DatabaseFile
@@ -177,6 +177,11 @@ def mark_notified(store: Store, file_id: int, now: int) -> None:
     store.execute(File.update(notified_at=now, notified_views=File.view_count).where(File.id == file_id))
 
 
+def move_notice(store: Store, file_id: int, old: int, new: int) -> None:
+    """Change when the owner was last notified of a view from ``old`` to ``new`` (both ms); the view count stays."""
+    store.execute(File.update(notified_at=new).where(File.id == file_id, File.notified_at == old))
+
+
 def list_trashed_ids(store: Store) -> list[int]:
     """Return the ids of all files in the trash."""
     return _list_ids(store, File.trashed_at.is_null(False))
@@ -347,9 +352,11 @@ def find_name(store: Store, file_id: int) -> tuple[str, str] | None:
     return (found[0], found[1]) if found else None
 
 
-def decrement_view_count(store: Store, file_id: int) -> None:
-    """Take back one view."""
-    store.execute(File.update(view_count=File.view_count - 1).where(File.id == file_id))
+def decrement_view_count(store: Store, file_id: int, counted_at: int) -> None:
+    """Take back one view that was counted at ``counted_at`` (ms), also from those before the last notice."""
+    was_before_notice = Case(None, [(File.notified_at >= counted_at, 1)], 0)
+    changed = File.update(view_count=File.view_count - 1, notified_views=File.notified_views - was_before_notice)
+    store.execute(changed.where(File.id == file_id))
 
 
 def replace_blob(store: Store, file_id: int, blob: str, old: str) -> bool:

@@ -128,10 +128,13 @@ def delete(store: Store, mail_id: int) -> None:
     store.execute(Mail.delete().where(Mail.id == mail_id))
 
 
-def delete_notice(store: Store, file_id: int, notice: str, created_at: int) -> None:
-    """Delete the notice of one kind about a file that was created at ``created_at`` (ms)."""
-    is_of_file = (Mail.file == file_id) & (Mail.notice == notice)
-    store.execute(Mail.delete().where(is_of_file, Mail.created_at == created_at))
+def delete_notice(store: Store, file_id: int, notice: str, created_at: int) -> bool:
+    """Delete the notice of one kind about a file that was created at ``created_at`` (ms). Return whether there was one
+    that no attempt was made to send."""
+    is_notice = (Mail.file == file_id) & (Mail.notice == notice) & (Mail.created_at == created_at)
+    is_unsent = store.execute(Mail.delete().where(is_notice, Mail.attempts == 0)) > 0
+    store.execute(Mail.delete().where(is_notice))
+    return is_unsent
 
 
 def list_due(store: Store, now: int, limit: int) -> list[MailRow]:
