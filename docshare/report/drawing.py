@@ -67,10 +67,10 @@ class ReportInput:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nobody has ever read the document."""
-        if self.period is None:
-            return is_empty(self.report)
-        return not read_number(read_object(self.report.get("file")).get("viewCount"))
+        """Return whether nobody has ever read the document, nor downloaded it on the days of the report."""
+        if self.period is not None and read_number(read_object(self.report.get("file")).get("viewCount")):
+            return False
+        return is_empty(self.report)
 
     @property
     def created_text(self) -> str:

@@ -98,6 +98,16 @@ def test_a_range_without_readers_is_not_an_unread_file(world: World, read_file: 
     assert page.find_all("h2", id="empty-heading") == []
 
 
+def test_a_range_with_only_a_download_is_not_an_unread_file(world: World) -> None:
+    """A reader without scripts has no view."""
+    made = world.pia.upload()
+    assert world.app.test_client().post(f"/{made['shortId']}/download").status_code == 200
+    for query in ("", "?range=7d"):
+        page = get_report(world, made, query)
+        assert page.find_all("h2", id="empty-heading") == []
+        assert get_tile(page, "Downloads")[0] == "1"
+
+
 @pytest.mark.parametrize("query", ["", "?range=all", "?range=9d", "?from=2026-09-21", "?from=today&to=2026-09-21"])
 def test_anything_else_is_the_report_of_all_time(world: World, read_file: dict[str, Any], query: str) -> None:
     page = get_report(world, read_file, query)
