@@ -162,6 +162,21 @@ def test_recipients_are_compared_with_the_range_before(world: World) -> None:
     assert rows == [["Ann Lee", "3, 2 more", "20s"], ["Share link and invitations", "1, 1 more", "20s"]]
 
 
+def test_recipients_are_not_compared_with_a_part_of_the_range_before(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = world.pia.upload()
+    link = world.pia.post(f"/api/v1/files/{made['uuid']}/variants", json={"label": "Ann Lee"}).get_json()
+    read_pages(world, link["shortId"], {1: 10})
+    for host in (5, 6):
+        read_pages(world, made["shortId"], {1: 10}, host)
+    world.clock.advance(seconds=7 * DAY_S)
+    read_pages(world, link["shortId"], {1: 20})
+    monkeypatch.setattr(report, "MAX_RANGE_SESSIONS", 2)
+    section = get_report(world, made, "?range=7d").find_one("section", **{"aria-labelledby": "recipients-heading"})
+    assert section.find_one("tbody").words.startswith("Ann Lee120s")  # one session, without a comparison
+
+
 def test_a_free_owner_gets_the_figures_of_their_plan(world: World) -> None:
     made = world.fay.upload()
     read_pages(world, made["shortId"], {1: 10})
@@ -179,6 +194,15 @@ def test_a_range_with_very_many_sessions_is_limited(
         "1 reader in the newest 2 sessions of this range, which may have more."
     )
     assert get_tile(page, "Views") == ["2", "in 2 finished sessions"]
+
+
+def test_a_range_is_not_called_limited_because_the_one_before_is(
+    world: World, read_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "MAX_RANGE_SESSIONS", 2)
+    page = get_report(world, read_file, "?from=2026-09-30&to=2026-10-02")
+    assert page.find_one("p", class_="range-text").words.endswith("(UTC). 1 reader.")
+    assert get_tile(page, "Views") == ["1", "in 1 finished session"]
 
 
 def test_a_range_takes_the_same_number_of_statements_for_any_number_of_sessions(world: World) -> None:

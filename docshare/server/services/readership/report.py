@@ -91,7 +91,7 @@ class Breakdown:
 @dataclass(frozen=True)
 class VariantReaders:
     """The sessions of a variant; ``label`` is None if it has none or was redacted; ``sessions_before``: those of the
-    previous range, None without a range."""
+    previous range, None without a range and if the ranges cannot be compared."""
 
     uuid: str
     label: str | None
@@ -118,8 +118,8 @@ class ReaderDetails:
 @dataclass(frozen=True)
 class Report:
     """The report for one ``plan``; ``shown`` is the number of pages that readers see while a page range is active;
-    ``previous``: the totals of the range before, None without a range and for a range with more sessions than are
-    read."""
+    ``previous``: the totals of the range before, None without a range and if one of the two has more sessions than are
+    read; ``is_cut``: the range itself has."""
 
     plan: Plan
     file: FileRow
@@ -128,6 +128,7 @@ class Report:
     breakdown: Breakdown | None
     reader_details: ReaderDetails | None
     previous: Summary | None = None
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ def _build_range_report(
     """Return the report over the sessions that began on ``days``. ``totals``: those of all time."""
     chosen, before = _choose_sessions(file, days), _choose_sessions(file, days.previous)
     summary, previous = _summarize_range(rt, chosen, totals), _summarize_range(rt, before, totals)
-    is_cut = MAX_RANGE_SESSIONS in (summary.sessions, previous.sessions)
+    is_comparable = MAX_RANGE_SESSIONS not in (summary.sessions, previous.sessions)
     window = shown or resolve_window(file.total_pages, None)
     return Report(
         plan=caller.plan,
@@ -209,8 +210,11 @@ def _build_range_report(
         shown=shown.size if shown else None,
         summary=summary,
         breakdown=_build_range_breakdown(rt, chosen, window, summary, days) if caller.plan >= Plan.BASIC else None,
-        reader_details=_load_range_reader_details(rt, file.id, chosen, before) if caller.plan >= Plan.PRO else None,
-        previous=None if is_cut else previous,
+        reader_details=_load_range_reader_details(rt, file.id, chosen, before if is_comparable else None)
+        if caller.plan >= Plan.PRO
+        else None,
+        previous=previous if is_comparable else None,
+        is_cut=summary.sessions == MAX_RANGE_SESSIONS,
     )
 
 
@@ -336,16 +340,16 @@ def _load_reader_details(rt: Runtime, file_id: int, totals: ReadershipTotals) ->
 
 
 def _load_range_reader_details(
-    rt: Runtime, file_id: int, chosen: ChosenSessions, before: ChosenSessions
+    rt: Runtime, file_id: int, chosen: ChosenSessions, before: ChosenSessions | None
 ) -> ReaderDetails:
     between = chosen.start_at, chosen.end_at
     links = session_table.sum_range_by_link(rt.db, chosen)
-    links_before = session_table.sum_range_by_link(rt.db, before)
+    links_before = None if before is None else session_table.sum_range_by_link(rt.db, before)
 
     def build(uuid: str | None, label: str | None, revoked_at: int | None, redacted_at: int | None) -> VariantReaders:
         sessions, time_ms = links.get(uuid, (0, 0))
         mean_ms = rules.rounded_mean(time_ms, sessions)
-        sessions_before, _ = links_before.get(uuid, (0, 0))
+        sessions_before = None if links_before is None else links_before.get(uuid, (0, 0))[0]
         return VariantReaders(uuid or "", label, sessions, mean_ms, revoked_at, redacted_at, sessions_before)
 
     return ReaderDetails(

@@ -137,7 +137,7 @@ def _gather_report_input(runtime: Runtime, caller: Caller, name: str, days: DayR
         found,
         runtime.clock(),
         code=f"/api/files/{file['shortId']}/qr-code",
-        period=describe_days(days, readership.previous_summary(built), is_cut=built.previous is None),
+        period=describe_days(days, readership.previous_summary(built), is_cut=built.is_cut),
         other_links=readership.other_links_row(built),
         report_address=report_address(file),
         sessions_address=f"{report_address(file)}/sessions",
