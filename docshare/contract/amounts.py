@@ -17,8 +17,8 @@ def format_size(size: int) -> str:
         return f"{size} B"
     # The largest unit of which, rounded, fewer than 1024 are needed.
     bytes_, name = next((row for row in _SIZE_UNITS if 2 * size < 2047 * row[0]), _SIZE_UNITS[-1])
-    tenths = _divide_half_up(10 * size, bytes_)
-    return f"{tenths / 10:g} {name}" if tenths < 100 else f"{_divide_half_up(size, bytes_)} {name}"
+    tenths = divide_half_up(10 * size, bytes_)
+    return f"{tenths / 10:g} {name}" if tenths < 100 else f"{divide_half_up(size, bytes_)} {name}"
 
 
 def format_distinct_sizes(one: int, other: int) -> tuple[str, str]:
@@ -29,7 +29,8 @@ def format_distinct_sizes(one: int, other: int) -> tuple[str, str]:
     return f"{sizes[0]} ({one:,} bytes)", f"{sizes[1]} ({other:,} bytes)"
 
 
-def _divide_half_up(number: int, by: int) -> int:
+def divide_half_up(number: int, by: int) -> int:
+    """Return ``number`` divided by ``by``, both integers of any size, with halves up."""
     return (2 * number + by) // (2 * by)
 
 

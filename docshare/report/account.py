@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from docshare.contract.amounts import divide_half_up
 from docshare.report import charts, overview, people, periods, words
 from docshare.report.overview import Tile
 from docshare.report.people import FileFacts, SessionEntry
@@ -86,7 +87,7 @@ def _list_tiles(material: AccountReportInput, now: dict[str, int], before: dict[
     def compare(key: str) -> str:
         return periods.describe_change(now[key], before[key])
 
-    average, average_before = (each["timeMs"] // max(each["sessions"], 1) for each in (now, before))
+    average, average_before = (divide_half_up(each["timeMs"], max(each["sessions"], 1)) for each in (now, before))
     files, files_before = len(material.files), len(material.before)
     return [
         Tile("Views", words.format_count(now["sessions"]), "finished sessions", compare("sessions")),
@@ -118,7 +119,7 @@ def _build_file_line(material: AccountReportInput, row: Row, highest: int, befor
         words.format_count(views),
         periods.describe_change(views, before.get(uuid, 0)),
         words.format_millis(millis),
-        words.format_millis(millis // max(views, 1)),
+        words.format_millis(divide_half_up(millis, max(views, 1))),
         charts.draw_bar(share),
     )
 

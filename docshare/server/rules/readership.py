@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from docshare.contract.amounts import divide_half_up
 from docshare.contract.limits import REPORT_DAYS
 
 
@@ -23,7 +24,7 @@ def percent_share(part: int, whole: int) -> float:
 
 def rounded_mean(total: int, count: int) -> int:
     """Return ``total`` divided by ``count``, halves up; 0 if ``count`` is 0."""
-    return (total * 2 + count) // (count * 2) if count else 0
+    return divide_half_up(total, count) if count else 0
 
 
 def list_last_days(now: int) -> list[str]:

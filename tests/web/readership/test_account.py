@@ -7,7 +7,7 @@ import pytest
 from tests.support.browsers.markup import HtmlElement, parse_html
 from tests.support.owner.browser import count_statements, sign_in_browser
 from tests.support.people.cast import Person, World
-from tests.web.readership.test_ranges import DAY_S, get_tile, read_pages
+from tests.web.readership.test_ranges import DAY_S, get_report, get_tile, read_pages
 
 
 @pytest.fixture
@@ -52,6 +52,15 @@ def test_the_last_seven_days_of_all_files_are_compared_with_the_seven_before(
     assert files[0].attrs["href"] == f"/readership/{first['uuid']}?range=7d"
     days = page.find_one("figure", id="views").find_one("tbody").find_all("tr")
     assert [row.find_one("td").words for row in days] == ["3", "0", "0", "0", "0", "0", "0"]
+
+
+def test_the_average_of_a_file_is_that_of_its_own_report(world: World) -> None:
+    made = world.pia.upload()
+    for host, seconds in ((5, 10), (6, 9.999)):
+        read_pages(world, made["shortId"], {1: seconds}, host)
+    own = get_tile(get_report(world, made, "?range=7d"), "Average reading time")[0]
+    page = get_account_report(world)
+    assert (own, list_file_rows(page)[0][-1], get_tile(page, "Average reading time")[0]) == ("10s", "10s", "10s")
 
 
 def test_the_files_can_be_ordered_by_time(world: World, two_files: tuple[dict[str, Any], dict[str, Any]]) -> None:

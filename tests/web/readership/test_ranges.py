@@ -17,7 +17,7 @@ from tests.support.people.reader import FakeReader, end_all_sessions
 DAY_S = 86_400
 
 
-def read_pages(world: World, name: str, seconds: dict[int, int], host: int = 4) -> None:
+def read_pages(world: World, name: str, seconds: dict[int, float], host: int = 4) -> None:
     """Read each page for the given number of seconds, and leave."""
     reader = FakeReader(world, name, address=f"203.0.113.{host}")
     for page, time in seconds.items():
