@@ -7,6 +7,7 @@ Missing sections are skipped, and unknown ones are printed as names and values.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from docshare.cli.commands.readership.days import format_day
 from docshare.cli.commands.readership.sections import BREAKDOWNS, HEADER_KEYS, SUMMARY, describe_upgrade, flatten
 from docshare.cli.commands.readership.sessions import build_session_columns, format_number
 from docshare.cli.terminal import table
@@ -133,8 +134,16 @@ class _Section:
         if any(counts):
             best = days[counts.index(max(counts))]
             total += f", most on {clean(str(best.get('day')))}: {format_number(max(counts))}"
-        yield self._render_title("views", f"the last {len(days)} days")
+        yield self._render_title("views", self._describe_days([clean(str(day.get("day"))) for day in days]))
         yield f"{draw_sparkline(counts, self._screen)}  {total}"
+
+    def _describe_days(self, days: Sequence[str]) -> str:
+        """Return ``the last 7 days`` if the last one is today (UTC), else the first and the last one."""
+        if len(days) == 1:
+            return days[0]
+        if days[-1] == format_day(self._ctx.now()):
+            return f"the last {len(days)} days"
+        return f"{days[0]} to {days[-1]}"
 
     def _render_funnel(self, pages: list[Row]) -> Iterator[str]:
         rows = [

@@ -26,6 +26,22 @@ def test_since_selects_the_later_days(api: FakeApi, shell: Shell, since: str) ->
 
 
 @pytest.mark.parametrize(
+    ("days", "text"),
+    [
+        (["2026-09-20", "2026-09-21"], "the last 2 days"),
+        (["2026-01-01", "2026-01-02", "2026-01-03"], "2026-01-01 to 2026-01-03"),
+        (["2026-09-21"], "2026-09-21"),
+    ],
+)
+def test_the_views_name_their_days(api: FakeApi, shell: Shell, days: list[str], text: str) -> None:
+    shell.tty = True
+    report = {**BASIC_REPORT, "viewsOverTime": [{"day": day, "count": 1} for day in days]}
+    api.on("GET", f"{PATH}/readership", report)
+    options = ("--since", days[0], "--until", days[-1], "--section", "views", "--no-color")
+    assert f"views  {text}" in shell("readership", "show", FILE, *options).lines
+
+
+@pytest.mark.parametrize(
     ("options", "query"),
     [
         ((), {}),
