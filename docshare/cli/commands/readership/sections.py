@@ -36,8 +36,8 @@ SUMMARY = {
     "completionRate": "completion rate",
     "backTurnShare": "page turns back",
     "activeReaders": "active readers",
-    "newSessions": "new readers",
-    "returningSessions": "returning readers",
+    "newSessions": "new sessions",
+    "returningSessions": "returning sessions",
     "invitedNotViewed": "invited, not viewed",
 }
 """The titles of the numbers in the summary, by key."""

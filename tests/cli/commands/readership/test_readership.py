@@ -54,8 +54,8 @@ def test_the_summary_is_printed_in_two_columns(api: FakeApi, shell: Shell) -> No
         "completion rate      66.7 %",
         "page turns back      12 %",
         "active readers       1",
-        "new readers          8",
-        "returning readers    2",
+        "new sessions         8",
+        "returning sessions   2",
         "invited, not viewed  0",
     ]
 
