@@ -93,3 +93,20 @@ def test_an_email_counts_the_readers_since_one_that_was_taken_back(world: World,
     FakeReader(world, link, address="203.0.113.9").read_page(9)
     (body,) = list_view_mails(world)
     assert " 2 readers since the last email about it." in body
+
+
+def test_a_session_ends_as_it_would_have_without_the_reload_that_is_taken_back(world: World, link: str) -> None:
+    reader = FakeReader(world, link)
+    reader.read_page(10)
+    reader.read_page(5, page=3, turns=1)
+    reader.leave(closing=True)
+    closed_at = world.clock.now
+    reloaded = FakeReader(world, link)
+    reloaded.read_page(4, page=2, reload=True, turns=4, backTurns=2)
+    ask(world, reloaded, decline=True)
+    end_all_sessions(world)
+    (row,) = world.pia.get(f"/api/v1/files/{link}/readership/sessions").get_json()
+    found = world.pia.get(f"/api/v1/files/{link}/readership/sessions/{row['sessionId']}").get_json()
+    assert (found["totalTimeMs"], found["visibleMs"], found["turns"], found["backTurns"]) == (15_000, 15_000, 1, 0)
+    assert found["lastHeardAt"] == format_instant(closed_at)
+    assert found["endedAt"] == format_instant(closed_at + 10_000)

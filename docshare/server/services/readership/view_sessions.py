@@ -23,6 +23,7 @@ from docshare.server.store.tables import sessions as session_table
 from docshare.server.store.tables.viewing import SessionContext as SessionContext
 
 _MAX_CLOSED = 50  # closed sessions of which a reload may continue one; the next run of the job ends most of them
+_ANY_PAGE = 2**31  # greater than the number of every page
 MAX_BEACONS_KEPT = 2_000  # per session, as received: over an hour of reading; later ones only add to the page times
 
 
@@ -124,9 +125,24 @@ def was_counted_before_reload(rt: Runtime, session: StoredViewSession) -> bool:
 
 
 def delete_since_reload(rt: Runtime, session: StoredViewSession) -> None:
-    """Delete the beacons and the reading time that a reload has added to the ``session`` that it continues."""
+    """Delete what a reload has added to the counted ``session`` that it continues: the session is again what its other
+    beacons make of it, and ends when it would have."""
     added_ms = sum(ms for _, ms in list_times_since_reload(rt, session))
-    viewing.delete_beacons_from(rt.db, session.id, session.seq_before, added_ms)
+    viewing.delete_beacons_from(rt.db, session.id, session.seq_before)
+    kept = [(at, _parse_stored(body)) for _, at, body, _ in session_table.list_beacons(rt.db, session.id, 0)]
+    kept.sort(key=lambda row: (row[0], row[1].seq))  # in the order of their arrival
+    before = session.reading
+    state = reading.begin_reading(kept[0][0], before.earliest_at, None, before.prefetched)
+    for received_at, beacon in kept:
+        state, _ = reading.fold_beacon(state, beacon, received_at, _ANY_PAGE)
+    _save(rt, session, state._replace(klass=before.klass, reason=before.reason, time_ms=before.time_ms - added_ms))
+
+
+def _parse_stored(body: str) -> BeaconBody:
+    data = json.loads(body)
+    pages = tuple(reading.PageTime(page["page"], page["ms"], page["views"], page["back"]) for page in data["pages"])
+    named = ("part", "seq", "ageMs", "visible", "visibleMs", "input", "turns", "backTurns")
+    return BeaconBody._make((*(data[name] for name in named), pages, False, data.get("closing", False), False))
 
 
 def list_due(rt: Runtime, now: int, limit: int) -> list[StoredViewSession]:

@@ -287,12 +287,10 @@ def insert_reload(store: Store, opening: str, session_id: int, seq_before: int) 
     store.execute(_ADD_RELOAD, (opening, session_id, seq_before))
 
 
-def delete_beacons_from(store: Store, session_id: int, seq: int, time_ms: int) -> None:
-    """Delete the beacons of an open session from number ``seq`` on, its stored pages, and their time ``time_ms``."""
+def delete_beacons_from(store: Store, session_id: int, seq: int) -> None:
+    """Delete the beacons of an open session from number ``seq`` on, and its stored pages."""
     store.execute(Beacon.delete().where(Beacon.session == session_id, Beacon.seq >= seq))
     store.execute(SessionPage.delete().where(SessionPage.session == session_id))
-    changed = ViewSession.update(time_ms=ViewSession.time_ms - time_ms, last_seq=seq - 1)
-    store.execute(changed.where(ViewSession.id == session_id))
 
 
 def list_due_sessions(
