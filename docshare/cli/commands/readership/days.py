@@ -53,7 +53,7 @@ def _parse_day(ctx: Context, option: str, text: str | None) -> str | None:
     at = parse_since(text, ctx.now(), option).at
     if at is None:
         raise Stop(ExitCode.USAGE, f"{option}: {text!r} is not a time", hint="Use 7d or a date such as 2026-11-20.")
-    return format_day(at)
+    return format_day(max(at, 0))  # a duration can be longer than there are dates
 
 
 def format_day(at: int) -> str:

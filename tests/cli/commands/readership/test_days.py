@@ -25,6 +25,13 @@ def test_since_selects_the_later_days(api: FakeApi, shell: Shell, since: str) ->
     assert [line.split("\t")[1] for line in done.lines] == ["2026-09-19", "2026-09-20"]
 
 
+@pytest.mark.parametrize("since", ["800000d", "99999999999999999999h"])
+def test_a_duration_before_all_dates_is_the_earliest_day(api: FakeApi, shell: Shell, since: str) -> None:
+    """The server then rejects the range, as it does one of 400 days."""
+    assert show_report(api, shell, "--since", since).code == 0
+    assert api.requests[-1].query == {"from": "1970-01-01"}
+
+
 @pytest.mark.parametrize(
     ("days", "text"),
     [
