@@ -129,10 +129,11 @@ class ReadershipApi(Resource):
         """
         clock = self._transport.options.clock
         ends = None if timeout is None else clock.monotonic() + timeout
+        wanted = variant if variant is None else variant.lower()  # as the server returns it
         least = min_ms if page is None else max(min_ms, _SEEN_MS)
         while True:
             for session in self.sessions_after(file, cursor):
-                if variant in (None, session.get("variantUuid")) and _measure(session, page) >= least:
+                if wanted in (None, session.get("variantUuid")) and _measure(session, page) >= least:
                     return session
                 cursor = session["id"]
             left = interval if ends is None else min(interval, ends - clock.monotonic())

@@ -60,6 +60,7 @@ SESSIONS = [
         ({"page": 2, "min_ms": 2000}, 3),
         ({"min_ms": 1001}, 2),
         ({"variant": "ann"}, 2),
+        ({"variant": "ANN"}, 2),
         ({"variant": "ann", "page": 1}, None),
         ({"page": 3}, None),
     ],
