@@ -44,24 +44,6 @@ def parse_origin(url: str) -> str:
         return ""
 
 
-def is_same_origin(url: str, origin: str) -> bool:
-    """Return whether ``url`` has the ``origin`` of a base address. A server writes its host in the ASCII form of DNS
-    (``xn--...``), also where the base address has the other form."""
-    found = parse_origin(url)
-    return found == origin or (found != "" and found == parse_origin(_to_ascii(origin)))
-
-
-def _to_ascii(origin: str) -> str:
-    host = urlsplit(origin).hostname or ""
-    try:
-        encoded = host.encode("idna").decode()
-        # The codec maps some letters to others (ß to ss), which can result in the name of another host.
-        is_same = encoded.encode().decode("idna") == host
-    except UnicodeError:
-        return origin
-    return origin.replace(host, encoded) if is_same else origin
-
-
 def _format_origin(parts: SplitResult) -> str:
     host, port = parts.hostname, parts.port
     if parts.scheme not in _DEFAULT_PORTS or not host:

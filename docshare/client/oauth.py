@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from docshare.client.address import is_same_origin
+from docshare.client.address import parse_origin
 from docshare.client.errors import NotAnApi, Refused
 from docshare.client.http.call import Call
 from docshare.client.http.resource import Resource
 from docshare.client.http.whole_body import FormBody
 from docshare.contract.scopes import DEVICE_GRANT_TYPE
+from docshare.contract.wire import to_ascii_host
 
 _METADATA = "/.well-known/oauth-authorization-server"
 _REVOKE_SECONDS = 5.0
@@ -164,3 +165,14 @@ class OAuth(Resource):
             if isinstance(said, str) and said:
                 refusal.detail = said
             raise
+
+
+def is_same_origin(url: str, origin: str) -> bool:
+    """Return whether ``url`` has the ``origin`` of a base address. A server writes its host in the ASCII form of DNS,
+    also where the base address has the other form."""
+    host = urlsplit(origin).hostname or ""
+    try:
+        written = origin.replace(host, to_ascii_host(host))
+    except ValueError:  # it has no such form
+        written = origin
+    return parse_origin(url) in (origin, written)

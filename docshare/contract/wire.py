@@ -1,4 +1,4 @@
-"""Values on the wire: instants as RFC 3339, and absent keys instead of ``null``."""
+"""Values on the wire: instants as RFC 3339, host names in ASCII, and absent keys instead of ``null``."""
 
 import re
 from collections.abc import Mapping
@@ -77,3 +77,21 @@ def format_duration(millis: int) -> str:
 def drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``values`` without the keys whose value is None: unset values are absent, never ``null``."""
     return {key: value for key, value in values.items() if value is not None}
+
+
+def to_ascii_host(host: str) -> str:
+    """Return a host name in lower case in the ASCII form of DNS (``xn--...``), which headers of responses require.
+
+    Raises ValueError for a name that cannot be converted without a doubt: the codec maps some letters to others (ß to
+    ss), which can result in the name of another host.
+    """
+    if host.isascii():
+        return host
+    try:
+        encoded = host.encode("idna").decode()
+        is_same = encoded.encode().decode("idna") == host
+    except UnicodeError:
+        is_same = False
+    if not is_same:
+        raise ValueError("write the host in ASCII, as xn--...")
+    return encoded

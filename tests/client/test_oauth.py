@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from docshare.client import Client
-from docshare.client.address import is_same_origin, parse_origin
+from docshare.client.address import parse_origin
 from docshare.client.errors import NotAnApi
+from docshare.client.oauth import is_same_origin
 from tests.support.outside.fake_api import FakeApi
 
 METADATA = "/.well-known/oauth-authorization-server"

@@ -8,11 +8,10 @@ from flask import Blueprint, Response, render_template, request
 
 from docshare.contract.limits import REQUESTS
 from docshare.contract.problems import Problem
-from docshare.contract.wire import drop_none
+from docshare.contract.wire import drop_none, to_ascii_host
 from docshare.server.api import answers
 from docshare.server.http.views import client_address, current_runtime
 from docshare.server.pdf.pages import PAGE_WIDTHS
-from docshare.server.public_address import to_ascii_host
 from docshare.server.rate_limits import network_prefix
 from docshare.server.runtime import Runtime
 from docshare.server.services.files import page_range
