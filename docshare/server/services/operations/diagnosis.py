@@ -23,13 +23,12 @@ from docshare.contract.limits import MINUTE, SECOND
 from docshare.contract.plans import DAY, GB, MB
 from docshare.server.rules.mails import is_placeholder
 from docshare.server.runtime import Runtime, random_bytes
-from docshare.server.services.operations import database_checks, engine_checks, environment_checks
+from docshare.server.services.operations import database_checks, encryption, engine_checks, environment_checks
 from docshare.server.store import inspection
-from docshare.server.store.master_keys import MasterKeyError
 from docshare.server.store.migrations import STEPS
 from docshare.server.store.tables import accounts, deliveries, instance, webhooks
 from docshare.server.store.tables import mail as mail_rows
-from docshare.server.store.vault import Vault, name_data_key
+from docshare.server.store.vault import Vault
 
 DoctorArguments = Mapping[str, str]
 """Optional tests that the operator requested: ``egress`` an address, ``mail`` the recipient of a test mail."""
@@ -37,7 +36,6 @@ DoctorArguments = Mapping[str, str]
 _CHECK_TIMEOUT_S = 10.0
 _SCAN_TIMEOUT_S = 5.0
 _LOW_DISK_BYTES, _CRITICAL_DISK_BYTES = 2 * GB, 200 * MB
-_CHECKED_KEYS = 100
 _LARGE_WAL_BYTES = 256 * MB
 _LATE_MS = 5 * MINUTE
 _SILENT_MS = 2 * MINUTE
@@ -92,20 +90,15 @@ def _check_schema(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:
 
 
 def _check_master_key(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check
-    fix = "Put the key back before the next start, which would fail; see docshare help encryption."
-    sealed = instance.list_data_keys(rt.db, "", _CHECKED_KEYS)
-    if not (sealed or rt.vault.keys.exist()):
+    if not (rt.vault.keys.exist() or instance.has_data_keys(rt.db)):
         return skipped_finding("there is no master key yet")
-    vault = Vault(rt.vault.keys, random_bytes)  # the server has keys in memory that its key file may not have any more
-    try:
-        vault.fingerprints()
-        for blob, key in sealed:
-            vault.open_bytes(key, name_data_key(blob))
-    except (MasterKeyError, OSError) as error:
-        return error_finding(str(error), fix)
-    except ValueError:
-        return error_finding(f"{rt.vault.keys.name} does not decrypt the keys of the documents", fix)
-    return passed_finding("the master key decrypts the keys of the documents")
+    # The server has keys in memory that its key file may not have any more.
+    problem = encryption.find_key_problem(rt, Vault(rt.vault.keys, random_bytes))
+    if problem is None:
+        return passed_finding("the master key is that of the database")
+    return error_finding(
+        problem, "Put the key back before the next start, which would fail; see docshare help encryption."
+    )
 
 
 def _check_permissions(rt: Runtime, arguments: DoctorArguments) -> DiagnosticFinding:  # noqa: ARG001 - as every check

@@ -25,7 +25,7 @@ from docshare.server.store.tables import assets, files, webhooks
 from docshare.server.store.tables import instance as instance_rows
 from docshare.server.store.tables import removals as removal_rows
 from docshare.server.store.tables.instance import UnencryptedBlob
-from docshare.server.store.vault import name_data_key
+from docshare.server.store.vault import Vault, name_data_key
 
 _BATCH = 100  # rows, or files of one run of the job
 _BLOCK_BYTES = 1 << 20
@@ -48,34 +48,43 @@ def require_master_key(rt: Runtime) -> None:
 
     A single instance without encrypted documents starts nevertheless; it can no longer sign for its webhooks.
     """
+    problem = find_key_problem(rt, rt.vault)
+    if problem is None and instance_rows.find_secret(rt.db, secrets.VAULT_FINGERPRINT) is None:
+        with rt.db.write():
+            instance_rows.insert_secret(rt.db, secrets.VAULT_FINGERPRINT, rt.vault.fingerprints()[0])
+        problem = find_key_problem(rt, rt.vault)  # another instance may have been first
+    if problem is not None:
+        raise ConfigError(problem)
+    known, stored = rt.vault.fingerprints(), instance_rows.find_secret(rt.db, secrets.VAULT_FINGERPRINT)
+    if stored in known:
+        return
+    name = rt.vault.keys.name
+    LOGGER.warning("%s is not the master key of this database: existing webhooks can no longer be signed", name)
+    with rt.db.write():
+        instance_rows.update_secret(rt.db, secrets.VAULT_FINGERPRINT, known[0], stored or b"")
+
+
+def find_key_problem(rt: Runtime, vault: Vault) -> str | None:
+    """Return why the server does not start with the master keys of ``vault``, or None if it does."""
     stored = instance_rows.find_secret(rt.db, secrets.VAULT_FINGERPRINT)
     is_needed = instance_rows.has_data_keys(rt.db)
-    name = rt.vault.keys.name
-    if stored is not None and is_needed and not rt.vault.keys.exist():
-        raise ConfigError(
+    name = vault.keys.name
+    if stored is not None and is_needed and not vault.keys.exist():
+        return (
             f"{rt.config.vault_path} is missing, so no document can be decrypted; put it back from a backup, or from "
             "what docshare admin vault export printed"
         )
     try:
-        known = rt.vault.fingerprints()
+        known = vault.fingerprints()
     except MasterKeyError as error:
-        raise ConfigError(str(error)) from None
+        return str(error)
     except OSError as error:
-        raise ConfigError(f"{name}: {error.strerror}: {error.filename}") from None
-    if stored is None:
-        with rt.db.write():
-            instance_rows.insert_secret(rt.db, secrets.VAULT_FINGERPRINT, known[0])
-        stored = instance_rows.find_secret(rt.db, secrets.VAULT_FINGERPRINT)
-    if stored in known:
-        return
-    if rt.db.is_shared or is_needed:
-        raise ConfigError(
-            f"{name} is not the master key of this database"
-            + ("; every instance on it needs the same key" if rt.db.is_shared else ", so no document can be decrypted")
-        )
-    LOGGER.warning("%s is not the master key of this database: existing webhooks can no longer be signed", name)
-    with rt.db.write():
-        instance_rows.update_secret(rt.db, secrets.VAULT_FINGERPRINT, known[0], stored or b"")
+        return f"{name}: {error.strerror}: {error.filename}"
+    if stored is None or stored in known or not (rt.db.is_shared or is_needed):
+        return None
+    return f"{name} is not the master key of this database" + (
+        "; every instance on it needs the same key" if rt.db.is_shared else ", so no document can be decrypted"
+    )
 
 
 def encrypt_stored(rt: Runtime) -> int:
