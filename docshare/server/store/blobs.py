@@ -23,7 +23,7 @@ from docshare.server.store.identity import write_private
 from docshare.server.store.lock import is_locked
 from docshare.server.store.segments import KEY_BYTES, SALT_BYTES, SegmentWriter
 from docshare.server.store.stored_bytes import StoredBytes
-from docshare.server.store.trees import remove_tree, require_directory
+from docshare.server.store.trees import is_old, remove_tree, require_directory
 
 BACKUP_LOCK = "backup.lock"
 """The lock of a backup, in the data directory."""
@@ -327,7 +327,7 @@ class FolderStore(BlobStore):
     def list_old(self, before: int) -> Iterator[list[str]]:
         """Yield the keys of all files that were written before ``before`` (ms), a folder at a time."""
         for subfolder in self._list_subfolders():
-            yield [path.name for path in subfolder.iterdir() if is_key(path.name) and _is_old(path, before)]
+            yield [path.name for path in subfolder.iterdir() if is_key(path.name) and is_old(path, before)]
 
     def sweep(self, known: Iterable[str]) -> SweepResult:
         """Remove partial files and every blob that is not ``known``; nothing in a shared folder, because it may belong
@@ -350,7 +350,7 @@ class FolderStore(BlobStore):
 
     def delete_old_partials(self, before: int) -> int:
         """Delete the partial files that nothing was written to since ``before`` (ms); return how many."""
-        old = [path for path in self.tmp.iterdir() if _is_old(path, before)]
+        old = [path for path in self.tmp.iterdir() if is_old(path, before)]
         return sum(remove_tree(path) for path in old)
 
     def claim(self, owner: str) -> str:
@@ -383,13 +383,6 @@ def check_key(key: str) -> str:
 def is_key(name: str) -> bool:
     """Return whether ``name`` can be the key of a blob."""
     return _KEY_PATTERN.fullmatch(name) is not None
-
-
-def _is_old(path: Path, before: int) -> bool:
-    try:
-        return path.stat().st_mtime * 1000 < before
-    except FileNotFoundError:  # it has been deleted since
-        return False
 
 
 def _available_bytes(room: os.statvfs_result) -> int:

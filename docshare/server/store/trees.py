@@ -1,4 +1,4 @@
-"""Require a directory, and remove directories that a hostile document may have filled."""
+"""Require a directory, judge the age of one, and remove directories that a hostile document may have filled."""
 
 import errno
 import os
@@ -98,3 +98,11 @@ def require_directory(path: Path) -> None:
     OSError."""
     if not path.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+
+
+def is_old(path: Path, before: int) -> bool:
+    """Return whether ``path`` exists and was last changed before ``before`` (ms)."""
+    try:
+        return path.stat().st_mtime * 1000 < before
+    except FileNotFoundError:  # it has been deleted since
+        return False

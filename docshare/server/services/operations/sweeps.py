@@ -15,7 +15,7 @@ from docshare.server.services.webhooks import dispatch
 from docshare.server.store.blobs import SweepResult
 from docshare.server.store.tables import contents, sign_in
 from docshare.server.store.tables import files as file_rows
-from docshare.server.store.trees import remove_tree
+from docshare.server.store.trees import is_old, remove_tree
 
 _PROBED_ROUTES = ("/healthz", "/metrics")  # requested every few seconds; their responses contain nothing of a document
 
@@ -47,7 +47,7 @@ def _list_abandoned_copies(rt: Runtime) -> list[Path]:
     """Return the directories with a copy of the database that commands left behind when they were killed. A younger one
     may be in use."""
     found = [path for name in COPY_PREFIXES for path in rt.config.data_dir.glob(f"{name}*")]
-    return [path for path in found if path.stat().st_mtime * 1000 < rt.clock() - DAY]
+    return [path for path in found if is_old(path, rt.clock() - DAY)]
 
 
 def purge_due(rt: Runtime) -> int:
