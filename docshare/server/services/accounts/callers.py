@@ -128,8 +128,8 @@ def recheck_caller(rt: Runtime, caller: Caller) -> Caller:
 
 
 def _find_session_account(rt: Runtime, caller: Caller) -> AccountRow | None:
-    """Return the account of ``caller``, or None if the browser is no longer signed in. The operator acts
-    for an account without a credential."""
+    """Return the account of ``caller``, or None if the browser is no longer signed in. A caller without a
+    credential is the operator."""
     if caller.credential and sign_in.find_session(rt.db, caller.credential, now=0) is None:
         return None
     return accounts.find_by_id(rt.db, caller.account_id)

@@ -91,8 +91,8 @@ def record_view(rt: Runtime, invite_id: int, now: int) -> None:
 
 
 def retract_view(rt: Runtime, invite_id: int, viewed_at: int) -> None:
-    """Delete, in the caller's transaction, what ``record_view`` stored at ``viewed_at`` (ms), with deliveries of the
-    event that were not sent yet; the session counted then is deleted by now. If another session of the invitee is
+    """Delete, in the caller's transaction, what ``record_view`` stored at ``viewed_at`` (ms), with the deliveries of
+    the event, sent or not; the session counted then is deleted by now. If another session of the invitee is
     counted, record that one instead. Does nothing if the invitee was counted before ``viewed_at``."""
     found = sharing.find_invitee(rt.db, invite_id)
     if found is None or not sharing.unmark_invite_viewed(rt.db, invite_id, viewed_at):
