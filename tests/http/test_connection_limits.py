@@ -141,24 +141,58 @@ def test_an_address_over_its_share_loses_its_own_oldest_connection(
         assert ping(visitor)
 
 
-def test_addresses_whose_requests_fill_the_server_do_not_lock_out_a_visitor(
-    start_listener: Callable[..., ListenerHarness], connect: Connect
-) -> None:
-    rig = start_listener(connections=20, threads=1)
-    crowd = [connect(rig.port, "127.0.0.2") for _ in range(15)]
-    others = [connect(rig.port, "127.0.0.3") for _ in range(5)]
-    for wire in [*crowd, *others]:
+def fill_with_requests(rig: ListenerHarness, connect: Connect) -> list[RawConnection]:
+    """Fill all 20 connections with requests: 15 from 127.0.0.2, 5 from 127.0.0.3."""
+    crowd = [connect(rig.port, "127.0.0.2") for _ in range(15)] + [connect(rig.port, "127.0.0.3") for _ in range(5)]
+    for wire in crowd:
         wire.send(build_request("GET", "/slow"))
     assert wait_until(lambda: [each.phase for each in rig.server._list_channels()] == [Phase.RUNNING] * 20)
+    return crowd
+
+
+def test_addresses_whose_requests_fill_the_server_do_not_lock_out_a_visitor(
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, connect: Connect
+) -> None:
+    rig = start_listener(connections=20, threads=1, clock=clock)
+    crowd = fill_with_requests(rig, connect)
     visitor = connect(rig.port)
     visitor.send(build_request("GET", "/ping"))
-    assert wait_until(lambda: sum(map(is_closed, crowd)) == 1)
+    assert wait_until(lambda: sum(map(is_closed, crowd[:15])) == 1)
     assert connect(rig.port, "127.0.0.2").read_to_end() == b""
     rig.gate.set()
     assert visitor.read_response().status == 200
-    remaining = [wire for wire in [*crowd, *others] if not is_closed(wire)]
+    remaining = [wire for wire in crowd if not is_closed(wire)]
     assert [wire.read_response().status for wire in remaining] == [200] * 19
     assert len(rig.calls) == 20  # the request of the closed connection was dropped
+
+
+def test_a_visitor_whose_request_is_on_its_way_is_not_closed_for_a_larger_network(
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, connect: Connect
+) -> None:
+    rig = start_listener(connections=20, threads=1, clock=clock)
+    crowd = fill_with_requests(rig, connect)
+    visitors = [connect(rig.port, f"127.0.0.{number}") for number in (4, 5)]
+    for _ in range(3):
+        assert connect(rig.port, "127.0.0.2").read_to_end() == b""
+    # Both visitors took the place of the network with the most connections, not that of each other.
+    assert sum(map(is_closed, crowd[:15])) == 2
+    assert not any(map(is_closed, [*crowd[15:], *visitors]))
+    rig.gate.set()
+    assert all(ping(visitor) for visitor in visitors)
+
+
+def test_a_silent_visitor_is_closed_for_a_larger_network_after_a_second(
+    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, connect: Connect
+) -> None:
+    rig = start_listener(connections=20, threads=1, clock=clock)
+    fill_with_requests(rig, connect)
+    silent = connect(rig.port)
+    assert connect(rig.port, "127.0.0.2").read_to_end() == b""
+    clock.now += 1
+    newcomer = connect(rig.port, "127.0.0.2")
+    assert wait_until(lambda: is_closed(silent))
+    rig.gate.set()
+    assert ping(newcomer)
 
 
 def test_a_trusted_proxy_may_open_all_connections(

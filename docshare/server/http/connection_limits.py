@@ -6,9 +6,10 @@ Limits for one address apply to its *network*: an IPv4 address, or a /64 of IPv6
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from ipaddress import IPv6Address
+from itertools import islice
 from typing import Protocol
 
 SHARE_DIVISOR = 4
@@ -40,11 +41,15 @@ _EVICTION_ORDER = (
     (Phase.WAITING, _GRACE_SECONDS),
     (Phase.LINGERING, 0.0),
     (Phase.TRANSFERRING, _GRACE_SECONDS),
-    (Phase.WAITING, 0.0),
-    (Phase.TRANSFERRING, 0.0),
+    (Phase.WAITING, CHURN_SECONDS),
+    (Phase.TRANSFERRING, CHURN_SECONDS),
 )
 """The order in which connections are closed to make room: each phase, with the minimum time in it in seconds. As long
 as there are others to close, a new connection gets time to send its request, and an active one to progress."""
+_LAST_RESORT = ((Phase.WAITING, 0.0), (Phase.TRANSFERRING, 0.0))
+"""What is closed if nothing else can be, after the queued requests of the largest network. A newcomer whose network has
+more connections than the other one is refused instead: otherwise, a network whose requests fill the server could close
+the connection of a visitor, again and again, before its request arrives."""
 
 
 class TrackedConnection(Protocol):
@@ -120,13 +125,19 @@ class ConnectionLimiter:
         if own is not None and own.size >= self.share and not self._is_exempt(peer):
             admitted = self._evict(own, at_least=CHURN_SECONDS)
         else:
-            admitted = self._all.size < self.limit or self.make_room() or self._shrink_largest(own.size if own else 0)
+            own_size = own.size if own else 0
+            admitted = (
+                self._all.size < self.limit
+                or self._evict(self._all)
+                or self._shrink_largest(own_size)
+                or self._evict(self._all, _LAST_RESORT, min_network_size=own_size)
+            )
         self.refused_count += not admitted
         return admitted
 
     def make_room(self) -> bool:
         """Close the least important connection; return whether there was one."""
-        return self._evict(self._all)
+        return self._evict(self._all) or self._evict(self._all, _LAST_RESORT)
 
     def add(self, connection: TrackedConnection) -> None:
         """Add an accepted connection."""
@@ -179,15 +190,23 @@ class ConnectionLimiter:
         if phase is Phase.TRANSFERRING:
             connection.phase_bytes = connection.transferred_bytes()
 
-    def _evict(self, queues: _PhaseQueues, at_least: float = 0.0) -> bool:
-        """Close the first connection of ``queues`` in ``_EVICTION_ORDER`` that has been in its phase for ``at_least``
-        seconds; return whether there was one."""
+    def _evict(
+        self,
+        queues: _PhaseQueues,
+        order: Iterable[tuple[Phase, float]] = _EVICTION_ORDER,
+        *,
+        at_least: float = 0.0,
+        min_network_size: int = 0,
+    ) -> bool:
+        """Close the first connection of ``queues`` in ``order`` that has been in its phase for ``at_least`` seconds and
+        whose network has ``min_network_size`` connections; return whether there was one."""
         now = self.clock()
-        for phase, seconds in _EVICTION_ORDER:
-            for _ in range(_MAX_CANDIDATES):
-                connection = queues.first(phase)
-                if connection is None or now - connection.phase_since < max(seconds, at_least):
+        for phase, seconds in order:
+            for connection in list(islice(queues.by_phase[phase], _MAX_CANDIDATES)):
+                if now - connection.phase_since < max(seconds, at_least):
                     break
+                if self._by_network[connection.network].size < min_network_size:
+                    continue
                 if not self._has_progressed(connection):
                     self.closed_count += 1
                     connection.handle_close()
