@@ -16,7 +16,7 @@ from tests.support.browsers.browser import (
     SWITCHES,
     RequestGate,
     Visitor,
-    layout_shift_score,
+    list_layout_shifts,
     record_layout_shifts,
     visitor,
 )
@@ -137,7 +137,7 @@ def test_a_page_is_blurred_before_it_is_sharp_and_does_not_move(desktop_visitor:
     clip = {"x": 300, "y": 100, "width": 800, "height": 600}
     page.wait_for_function("() => document.querySelector('.page-tiles')")
     page.wait_for_timeout(300)
-    blurred, zoomed = screenshot(page, clip), layout_shift_score(page)
+    blurred, zoomed = screenshot(page, clip), list_layout_shifts(page)
     assert page.locator(".page[data-page='1'] .page-image").is_visible()
     assert page.locator(".page-tile").count() == 0
     gate.open()
@@ -145,7 +145,7 @@ def test_a_page_is_blurred_before_it_is_sharp_and_does_not_move(desktop_visitor:
     page.wait_for_timeout(300)
     sharp = screenshot(page, clip)
     assert sharpness(sharp) > 1.2 * sharpness(blurred)
-    assert layout_shift_score(page) == zoomed
+    assert list_layout_shifts(page) == zoomed
 
 
 def test_tiles_that_leave_the_window_are_canceled(desktop_visitor: Visitor, report: str) -> None:
@@ -185,11 +185,11 @@ def test_a_fitted_page_on_a_dense_screen_is_blurred_before_it_is_sharp(browser: 
         page.wait_for_function("() => document.querySelector('.page-tiles')")
         page.wait_for_function("() => getComputedStyle(document.querySelector('.page-image')).opacity === '1'")
         clip = {"x": 300, "y": 100, "width": 800, "height": 600}
-        blurred, shifts = screenshot(page, clip), layout_shift_score(page)
+        blurred, shifts = screenshot(page, clip), list_layout_shifts(page)
         gate.open()
         page.wait_for_function(f"() => ({COVERED})() === 1")
         assert sharpness(screenshot(page, clip)) > 1.2 * sharpness(blurred)
-        assert layout_shift_score(page) == shifts
+        assert list_layout_shifts(page) == shifts
         assert page.evaluate(FEWEST_PIXELS) == pytest.approx(1, abs=0.0005)
         assert list_grids(person) == {"1920w"}
         assert len(list_tiles(person)) <= 2

@@ -142,15 +142,19 @@ def record_layout_shifts(page: Page) -> None:
         """
         window.shifts = [];
         new PerformanceObserver((list) => {
-          for (const entry of list.getEntries()) window.shifts.push(entry.value);
+          const box = (rect) => [rect.x, rect.y, rect.width, rect.height].join(" ");
+          const name = ({ node }) => (node?.nodeType === 1 ? node : node?.parentElement)?.outerHTML.slice(0, 80);
+          const moved = (source) => `${name(source)}: ${box(source.previousRect)} to ${box(source.currentRect)}`;
+          for (const entry of list.getEntries()) window.shifts.push([entry.value, ...entry.sources.map(moved)]);
         }).observe({ type: "layout-shift", buffered: true });
         """
     )
 
 
-def layout_shift_score(page: Page) -> float:
-    """Return the layout shift score since the load, as the browser computes it."""
-    return float(page.evaluate("window.shifts.reduce((sum, value) => sum + value, 0)"))
+def list_layout_shifts(page: Page) -> list[list[Any]]:
+    """Return the layout shifts since the load: of each, its score and the elements that moved, with both positions."""
+    shifts: list[list[Any]] = page.evaluate("window.shifts")
+    return shifts
 
 
 def intercept_requests(page: Page) -> None:
