@@ -17,6 +17,7 @@ from tests.support.browsers.browser import (
     Visitor,
     list_layout_shifts,
     record_layout_shifts,
+    slow_down,
     visitor,
 )
 from tests.support.documents.pdfs import A4, simple_pdf
@@ -62,7 +63,7 @@ def test_nothing_moves_while_a_slow_browser_parses_the_page(browser: Browser, re
     for _ in range(5):  # a browser that paints the toolbar too early does so in about every second load
         with visitor(browser) as person:
             record_layout_shifts(person.page)
-            person.page.context.new_cdp_session(person.page).send("Emulation.setCPUThrottlingRate", {"rate": 20})
+            slow_down(person.page)
             page = person.open(report)
             page.locator(".page[data-page='1'].is-ready .page-text").wait_for(state="attached")
             assert list_layout_shifts(page) == []
