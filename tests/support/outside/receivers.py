@@ -53,16 +53,21 @@ class ReceivedRequest:
 class FakeReceiver:
     """``choose_script``: returns the script for a request; ``choose_context``: returns the TLS context for a connection
     by its number from 1, or None for plain HTTP; ``requests``: those received, in order; ``connections``: the number of
-    connections; ``max_open_requests``: the most requests at once."""
+    connections; ``open_requests``: the number of running scripts; ``max_open_requests``: the most requests at once with
+    an open connection."""
 
     url: str
     choose_script: Callable[[ReceivedRequest], Script]
     choose_context: Callable[[int], ssl.SSLContext | None]
     requests: list[ReceivedRequest] = field(default_factory=list)
     connections: int = 0
-    open_requests: int = 0
+    open_sockets: list[socket.socket] = field(default_factory=list)
     max_open_requests: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def open_requests(self) -> int:
+        return len(self.open_sockets)
 
     def set_script(self, script: Script) -> None:
         """Run ``script`` for all later requests."""
@@ -160,13 +165,25 @@ def _handle_request(sock: socket.socket, receiver: FakeReceiver) -> None:
         return
     with receiver.lock:
         receiver.requests.append(hit)
-        receiver.open_requests += 1
-        receiver.max_open_requests = max(receiver.max_open_requests, receiver.open_requests)
+        receiver.open_sockets.append(sock)
+        # A sender that has the response may send the next request before the thread of the script runs again.
+        open_requests = sum(map(_is_open, receiver.open_sockets))
+        receiver.max_open_requests = max(receiver.max_open_requests, open_requests)
     try:
         receiver.choose_script(hit)(sock)
     finally:
         with receiver.lock:
-            receiver.open_requests -= 1
+            receiver.open_sockets.remove(sock)
+
+
+def _is_open(sock: socket.socket) -> bool:
+    """Return whether the sender has not closed the connection."""
+    try:
+        return socket.socket.recv(sock, 1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
 
 
 def _read_request(sock: socket.socket, path: str) -> ReceivedRequest | None:
