@@ -249,6 +249,7 @@ def test_hanging_dns_lookups_of_one_account_do_not_block_other_accounts(
 ) -> None:
     """Lookups above the limit of the account are 503 with Retry-After; lookups that find no address are 400."""
     monkeypatch.setattr("docshare.server.services.webhooks.destination._LOOKUP_TIMEOUT_S", 30.0)
+    monkeypatch.setattr("docshare.server.services.webhooks.destination._SLOT_WAIT_S", 30.0)  # of those in the queue
     over, asked = threading.Event(), threading.Semaphore(0)
 
     def look_up(host: str) -> list[Address]:
