@@ -16,6 +16,7 @@ from tests.support.engines.rows import count_rows
 from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.reader import FakeReader, list_sessions
+from tests.support.polling import wait_until
 
 OLD, NEW = simple_pdf(pages=3), simple_pdf(pages=5)
 
@@ -47,6 +48,9 @@ def download_content(world: World, name: str) -> bytes:
 
 
 def restart(world: World) -> None:
+    """Clean up as the next start does. The threads of the old process, which render pages ahead, have ended then."""
+    world.rt.pages.close()
+    wait_until(lambda: world.rt.pages._prefetcher._thread is None)
     sweeps.clean_at_start(world.rt)
     if not ON_POSTGRESQL:  # which checks foreign keys in each statement
         assert world.rt.db.fetch_all("PRAGMA foreign_key_check") == []
@@ -124,7 +128,6 @@ def test_pages_of_the_old_version_are_deleted_and_those_of_the_new_are_kept(worl
     assert list_cached_pages(world) == []
     assert world.http.get(image + "1").status_code == 404
     assert world.http.get(image + "2", buffered=True).status_code == 200
-    world.rt.pages.close()  # stop prerendering pages
     restart(world)
     assert f"{made['uuid']}/2/1-800.jpg.sealed" in list_cached_pages(world)
     assert first.startswith(b"\xff\xd8")
