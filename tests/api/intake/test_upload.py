@@ -285,14 +285,17 @@ def test_concurrent_uploads_do_not_exceed_the_file_limit(world: World) -> None:
     """Exactly one upload gets the last free slot; the others are 403."""
     for _ in range(2):
         post_upload(world.fay, simple_pdf())
-    together = threading.Barrier(6)
+    together, turn = threading.Barrier(6), threading.Lock()
 
     class WaitingEngine:
-        """Wait until all uploads have passed the first check."""
+        """Wait until all uploads have passed the first check and are inspected, one by one: the engine may reject
+        uploads that wait behind a slow one."""
 
         def inspect(self, *arguments: Any) -> Any:
-            together.wait(10)
-            return world.rt.engine.inspect(*arguments)
+            with turn:
+                found = world.rt.engine.inspect(*arguments)
+            together.wait(60)
+            return found
 
     views.attach_runtime(world.app, replace(world.rt, engine=WaitingEngine()))  # type: ignore[arg-type]
 

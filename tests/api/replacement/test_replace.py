@@ -4,6 +4,7 @@ import io
 import json
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace as with_
 from pathlib import Path
 from typing import Any
@@ -282,26 +283,24 @@ def test_a_document_over_100_mb_is_413_if_the_link_has_a_page_range(world: World
 
 
 def hold_inspections(world: World, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    """Block every inspection until ``width`` inspections are waiting."""
-    barrier = threading.Barrier(width)
+    """Run inspections one by one, because the engine may reject those that wait behind a slow one, and let none end
+    before ``width`` are complete."""
+    barrier, turn = threading.Barrier(width), threading.Lock()
     inspect = world.rt.engine.inspect
 
-    def wait_and_inspect(*arguments: Any) -> Any:
-        barrier.wait(20)
-        return inspect(*arguments)
+    def inspect_and_wait(*arguments: Any) -> Any:
+        with turn:
+            found = inspect(*arguments)
+        barrier.wait(60)
+        return found
 
-    monkeypatch.setattr(world.rt.engine, "inspect", wait_and_inspect)
+    monkeypatch.setattr(world.rt.engine, "inspect", inspect_and_wait)
 
 
 def run_concurrently(work: Callable[[], int], times: int) -> list[int]:
     """Run ``work`` in ``times`` threads and return their results, sorted."""
-    got: list[int] = []
-    threads = [threading.Thread(target=lambda: got.append(work())) for _ in range(times)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    return sorted(got)
+    with ThreadPoolExecutor(times) as pool:
+        return sorted(job.result() for job in [pool.submit(work) for _ in range(times)])
 
 
 def test_one_of_several_concurrent_replacements_wins_and_the_others_are_409(
