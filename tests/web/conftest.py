@@ -22,6 +22,13 @@ def owner_browser(world: World) -> FlaskClient:
 
 
 @pytest.fixture
+def patient_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let one request read the texts of pages for as long as a busy machine needs."""
+    monkeypatch.setattr("docshare.server.web.scriptless._BUDGET_S", 60.0)
+    monkeypatch.setattr("docshare.server.services.files.finding._BUDGET_S", 60.0)
+
+
+@pytest.fixture
 def ann(world: World, uploaded_file: dict[str, Any]) -> FeedbackClient:
     """Return a reader of the uploaded file."""
     from tests.support.people.feedback_client import FeedbackClient

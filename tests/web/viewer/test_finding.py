@@ -188,6 +188,7 @@ def test_blocks_are_cut_to_the_range_of_the_reader(world: World, uploaded_file: 
     assert ([page for page, _ in second["pages"]], second["next"]) == ([2, 3], None)
 
 
+@pytest.mark.usefixtures("patient_readers")
 def test_a_page_that_crashes_the_engine_is_unread_and_the_others_are_searched(world: World) -> None:
     name = world.pia.upload(memory_bomb_between_words())["shortId"]
     assert read_all(world.http, name, "harmless") == ([[1, 1], [3, 1]], 1)

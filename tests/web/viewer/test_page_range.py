@@ -68,6 +68,7 @@ def test_readers_see_the_range_numbered_from_one(world: World, uploaded_file: di
     assert list_page_texts(world.http, uploaded_file["shortId"]) == ["Bravo", "Charlie", "Delta"]
 
 
+@pytest.mark.usefixtures("patient_readers")
 @pytest.mark.parametrize("path", ["{name}", "embed/{name}", "{name}?page=1", "{name}?page=3", "{name}?page=999"])
 def test_the_html_does_not_reveal_hidden_pages(world: World, uploaded_file: dict[str, Any], path: str) -> None:
     html = get_path(world.http, "/" + path.format(name=uploaded_file["shortId"])).text

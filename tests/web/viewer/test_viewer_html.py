@@ -149,6 +149,7 @@ def test_without_scripts_the_document_is_paginated_by_ten(
     assert json.loads("".join(page.data))["start"] == start
 
 
+@pytest.mark.usefixtures("patient_readers")
 def test_the_html_contains_page_text_only_if_a_page_is_requested(world: World) -> None:
     link = world.pia.upload(simple_pdf(pages=2, texts=["One <b>bold</b> word", "Two"]))["shortId"]
     without, with_words = world.http.get(f"/{link}").text, world.http.get(f"/{link}?page=1").text
