@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from joserfc.jwk import ECKey, RSAKey
 from werkzeug.test import TestResponse
 
@@ -102,7 +103,9 @@ class DesignTool:
 def open_design_tool(cert: Path, make: Callable[..., World], **settings: Any) -> Iterator[DesignTool]:
     """Yield a design tool and an instance that is configured for it; ``cert``: certificate and key of the tool's
     hosts."""
-    with open_source(cert) as source, open_source(cert) as keys:
+    with open_source(cert) as source, open_source(cert) as keys, pytest.MonkeyPatch.context() as patch:
+        # A busy machine may need longer. After a failure, the keys are fetched again only when the clock has advanced.
+        patch.setattr("docshare.server.outbound.jwts._DEADLINE_S", 60.0)
         world = make(
             import_hosts=(source.host,),
             ca_bundle=cert,
