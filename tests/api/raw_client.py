@@ -31,7 +31,7 @@ class RawClient:
 
     def send(self, *pieces: bytes) -> ListenerResponse:
         """Send ``pieces`` over one connection and read one response; stop sending when the server closes."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as sock:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as sock:
             try:
                 for piece in pieces:
                     sock.sendall(piece)

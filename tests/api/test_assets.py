@@ -205,7 +205,7 @@ def test_a_downgrade_during_the_upload_rejects_the_asset(
     """The plan is checked when the headers arrive, and again when the asset is stored."""
     body = build_asset_form("logo", make_picture())
     headers = {"Content-Length": str(len(body)), "Content-Type": TYPE, **world.pia.headers}
-    with socket.create_connection(("127.0.0.1", raw_client.port), timeout=10) as sock:
+    with socket.create_connection(("127.0.0.1", raw_client.port), timeout=30) as sock:
         sock.sendall(build_head("POST", f"/api/v1/files/{uploaded_file['uuid']}/assets", headers) + body[:-30])
         wait_until(lambda: list(world.rt.blobs.tmp.iterdir()))
         accounts.set_tier(world.rt, world.pia.email, Plan.FREE)

@@ -98,7 +98,7 @@ def test_no_response_of_the_listener_repeats_a_header(app: OAuthApp) -> None:
     with open_listener(app.world) as server:
         for method, path in asked:
             headers = {**app.world.pia.headers, "Accept-Encoding": "gzip", "Content-Length": "0"}
-            connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+            connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
             connection.request(method, path, headers=headers)
             names = [name for name, _ in connection.getresponse().getheaders()]
             assert not find_repeated(names), (method, path)

@@ -137,17 +137,17 @@ def test_readers_have_priority_over_trials(world: World, checkbox_file: dict[str
     taken, go = threading.Event(), threading.Event()
 
     def occupy() -> None:
-        with world.rt.engine.pool.hold(str(path), OWNER, JobLane.PAGES, patience_s=5):
+        with world.rt.engine.pool.hold(str(path), OWNER, JobLane.PAGES, patience_s=30):
             taken.set()
             go.wait(30)
 
     reader = threading.Thread(target=occupy)
     reader.start()
-    assert taken.wait(10)
-    assert not world.rt.pages.try_document(checkbox_file["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 5)
+    assert taken.wait(30)
+    assert not world.rt.pages.try_document(checkbox_file["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 60)
     go.set()
     reader.join()
-    assert world.rt.pages.try_document(checkbox_file["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 5)
+    assert world.rt.pages.try_document(checkbox_file["uuid"], 1, path, Derivation(3, 1, 1), OWNER, 60)
 
 
 def test_a_document_that_stalled_a_worker_gets_its_warning_without_a_trial(

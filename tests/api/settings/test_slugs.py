@@ -76,7 +76,7 @@ def test_only_one_of_two_concurrent_requests_gets_a_slug(world: World) -> None:
     together = threading.Barrier(2)
 
     def ask(file: ConfiguredFile, slug: str) -> int:
-        together.wait(10)
+        together.wait(30)
         return file.put_settings({"slug": slug}).status_code
 
     with ThreadPoolExecutor(2) as pool:
