@@ -14,9 +14,8 @@ from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.database import ON_POSTGRESQL
 from tests.support.engines.rows import count_rows
 from tests.support.owner.browser import put_settings
-from tests.support.people.cast import World
+from tests.support.people.cast import World, stop_background_rendering
 from tests.support.people.reader import FakeReader, list_sessions
-from tests.support.polling import wait_until
 
 OLD, NEW = simple_pdf(pages=3), simple_pdf(pages=5)
 
@@ -49,8 +48,7 @@ def download_content(world: World, name: str) -> bytes:
 
 def restart(world: World) -> None:
     """Clean up as the next start does. The threads of the old process, which render pages ahead, have ended then."""
-    world.rt.pages.close()
-    wait_until(lambda: world.rt.pages._prefetcher._thread is None)
+    stop_background_rendering(world)
     sweeps.clean_at_start(world.rt)
     if not ON_POSTGRESQL:  # which checks foreign keys in each statement
         assert world.rt.db.fetch_all("PRAGMA foreign_key_check") == []

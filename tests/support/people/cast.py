@@ -27,6 +27,7 @@ from docshare.server.store.identity import instance_key
 from docshare.server.store.migrations import migrate
 from tests.support.clock import FakeClock
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.polling import wait_until
 
 BASE_URL = "http://127.0.0.1:8787"
 _METADATA = f'resource_metadata="{BASE_URL}/.well-known/oauth-protected-resource"'
@@ -175,6 +176,13 @@ def make_world(runtime: Runtime, clock: FakeClock) -> World:
     with runtime.db.write():
         people = {name: _create_person(runtime, app, name, plan) for name, plan in PEOPLE.items()}
     return World(rt=runtime, app=app, clock=clock, http=app.test_client(), **people)
+
+
+def stop_background_rendering(world: World) -> None:
+    """End the threads that render pages ahead and try copies, and wait for their running jobs."""
+    pages = world.rt.pages
+    pages.close()
+    wait_until(lambda: pages._prefetcher._thread is pages._trials._thread is None)
 
 
 def close_world(world: World) -> None:

@@ -11,7 +11,7 @@ from PIL import Image, ImageChops
 
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError, WatermarkText
 from tests.support.owner.browser import put_settings, sign_in_browser
-from tests.support.people.cast import World
+from tests.support.people.cast import World, stop_background_rendering
 from tests.support.people.known_readers import insert_invite, make_known_reader
 from tests.web.viewer.test_watermark import get_page_image
 
@@ -31,7 +31,7 @@ def download_text(http: FlaskClient, name: str) -> str:
 
 def count_cached_files(world: World) -> int:
     """Return the number of cached derived files."""
-    world.rt.pages.close()  # stops rendering in advance
+    stop_background_rendering(world)
     return sum(len(names) for _, _, names in os.walk(world.rt.config.data_dir / "cache"))
 
 
