@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from docshare.contract.plans import Plan
+from docshare.server.pdf.pages import PageStore
 from docshare.server.services.accounts import accounts
-from docshare.server.services.files import sealed_blobs
+from docshare.server.services.files import removals, sealed_blobs
 from docshare.server.services.operations import sweeps
 from docshare.server.store.stored_bytes import StoredBytes
 from tests.api.route_table import UNKNOWN_UUID
@@ -161,6 +162,27 @@ def test_a_purge_deletes_bytes_rows_and_rendered_pages(world: World) -> None:
     assert not list((world.rt.config.data_dir / "cache").rglob("*.jpg*"))
     for table in ("files", "revisions", "view_rows", "download_rows", "gate_rows"):
         assert count_rows(world, table) == 1
+
+
+def test_the_text_of_a_page_that_is_read_after_a_purge_is_deleted_by_a_job(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backup keeps the bytes for a while, and a request may have found the file before it was purged."""
+    made, other = world.pia.upload(), world.pia.upload()
+    read_text = PageStore.text
+
+    def purge_and_read(*args: Any) -> StoredBytes:
+        assert world.pia.delete(f"/api/v1/files/{made['uuid']}?purge=1").status_code == 200
+        return read_text(*args)
+
+    assert world.http.get(f"/{other['shortId']}/text/1.json?v=1", buffered=True).status_code == 200
+    with monkeypatch.context() as patch:
+        patch.setattr(removals, "is_locked", lambda path: True)
+        patch.setattr(PageStore, "text", purge_and_read)
+        world.http.get(f"/{made['shortId']}/text/1.json?v=1", buffered=True)
+    assert set(world.rt.pages.files.list_documents()) == {made["uuid"], other["uuid"]}
+    assert sweeps.delete_derived_of_destroyed(world.rt) == 1
+    assert world.rt.pages.files.list_documents() == [other["uuid"]]
 
 
 @pytest.mark.parametrize("kind", ["pages/1-800.jpg", "text/1.json"])

@@ -76,10 +76,14 @@ def delete_expired_sign_ins(rt: Runtime) -> int:
 
 
 def delete_derived_of_destroyed(rt: Runtime) -> int:
-    """Delete what this process derived from files that another instance purged, its copies of them, and what the disk
-    refused to delete before; return how many."""
+    """Delete what this process derived from files that are purged, its copies of files that another instance purged,
+    and what the disk refused to delete before; return how many.
+
+    Files of this process may be among them: a request that found the file before can render a page after the purge, as
+    long as a backup keeps the bytes or the store refuses to delete them.
+    """
     rt.pages.files.retry_deletions()
-    derived = rt.pages.files.list_documents() if rt.db.is_shared else []
+    derived = rt.pages.files.list_documents()
     gone = set(derived) - contents.list_existing(rt.db, derived) if derived else set()
     for file_uuid in gone:
         rt.pages.files.delete_derived(file_uuid)
