@@ -22,6 +22,7 @@ from tests.support.engines.rows import (
     update_file_row,
 )
 from tests.support.people.cast import Person, World
+from tests.support.polling import wait_until
 
 CONTENT = simple_pdf(pages=3)
 EVENT_TYPES = ("view", "download", "gate")
@@ -227,19 +228,24 @@ def test_a_restore_waits_for_a_running_delete(world: World, monkeypatch: pytest.
     write = type(world.rt.db).write
     calls = [0]
     statuses: list[int] = []
+    waits: list[bool] = []
     restoring = threading.Thread(target=lambda: statuses.append(restore_file(world.pia, made["uuid"]).status_code))
+
+    def is_lock_contended() -> bool:
+        return any(users > 1 for _, users in list(world.rt.db._key_locks._locks.values()))
 
     def restore_after_first_batch(self: Any, *protects: Any) -> Any:
         calls[0] += 1
         if calls[0] == 3:  # after the mark and one batch
             restoring.start()
-            restoring.join(0.3)
+            wait_until(lambda: not restoring.is_alive() or is_lock_contended())
+            waits.append(restoring.is_alive())
         return write(self, *protects)
 
     monkeypatch.setattr(type(world.rt.db), "write", restore_after_first_batch)
     world.pia.delete(f"/api/v1/files/{made['uuid']}")
     restoring.join(20)
-    assert statuses == [200]
+    assert (statuses, waits) == ([200], [True])
     assert calls[0] < 20
     assert count_hidden_rows(world) == 0
     assert len(world.pia.get("/api/v1/events?limit=100").get_json()) == 100
