@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.support.polling import wait_until
 from tests.support.repository import ROOT
 from tests.support.shell import Shell
 
@@ -16,6 +19,12 @@ FOLDER, COMPINIT = "fpath=(~/.zfunc $fpath)", "autoload -U compinit; compinit -u
 BASH_LINE = 'eval "$(docshare completion bash)"'
 FISH_LINE = "docshare completion fish | source"
 SCRIPT = "#compdef docshare\n"
+
+
+@pytest.fixture(autouse=True)
+def patient_shells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let shells start for as long as a busy machine needs: their startup files run programs."""
+    monkeypatch.setattr("docshare.cli.completion.shells._SECONDS", 60)
 
 
 @pytest.fixture
@@ -99,8 +108,16 @@ def test_a_startup_file_that_runs_the_doctor_starts_one_shell(shell: Shell, tmp_
     assert count.read_text() == "started\n"
 
 
-def test_a_shell_that_does_not_respond_is_ended(shell: Shell, tmp_path: Path, path: str) -> None:
-    lines = (f"echo $$ > {tmp_path / 'pid'}", BASH_LINE, "sleep 600")
-    ok, detail, _fix = check(shell, "bash", path, *lines)
+def test_a_shell_that_does_not_respond_is_ended(
+    shell: Shell, tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    communicate, pid = subprocess.Popen.communicate, tmp_path / "pid"
+
+    def wait_for_start(process: subprocess.Popen[bytes], **options: Any) -> Any:
+        wait_until(lambda: pid.exists() and pid.read_text().endswith("\n"))
+        return communicate(process, **options | {"timeout": 0.1})
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", wait_for_start)
+    ok, detail, _fix = check(shell, "bash", path, f"echo $$ > {pid}", BASH_LINE, "sleep 600")
     assert (ok, detail.partition(", because ")[2]) == (None, "bash did not respond")
-    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
