@@ -14,6 +14,7 @@ from docshare.client.errors import NotAnApi, Refused, TimedOut, UnknownOutcome
 from docshare.contract.problems import Problem
 from docshare.contract.wire import format_instant
 from tests.support.outside.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.polling import wait_until
 
 FILE = "aB3dE5fG7hJ9"
 LIST = f"/files/{FILE}/variants"
@@ -127,6 +128,7 @@ def test_a_create_that_timed_out_is_not_retried(api: FakeApi, connect: Callable[
     api.on("GET", LIST, {"variants": []})
     with pytest.raises(UnknownOutcome) as caught:
         connect(timeout=0.2).variants.create(FILE, "Ann")
+    wait_until(lambda: count_posts(api) > 0)
     over.set()
     assert isinstance(caught.value.__cause__, TimedOut)
     assert count_posts(api) == 1

@@ -14,6 +14,7 @@ from docshare.client.errors import ConnectionLost, NotAnApi, Refused, TimedOut, 
 from docshare.contract.problems import Problem
 from docshare.contract.wire import format_instant
 from tests.support.outside.fake_api import BASE, UUID, FakeApi, FakeResponse, FakeTime, problem
+from tests.support.polling import wait_until
 
 URL = "https://hooks.example.com/d"
 SECRET = "whsec_" + "5" * 64
@@ -166,6 +167,7 @@ def test_a_create_that_timed_out_is_not_retried(api: FakeApi, connect: Callable[
     api.on("GET", LIST, {"webhooks": []})
     with pytest.raises(UnknownOutcome) as caught:
         connect(timeout=0.2).webhooks.create(URL, ["file.viewed"])
+    wait_until(lambda: count_posts(api) > 0)
     over.set()
     assert isinstance(caught.value.__cause__, TimedOut)
     assert count_posts(api) == 1
