@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 import pytest
 
@@ -23,7 +24,8 @@ FILES = [
     },
     {"uuid": UUID.format(2), "originalName": "old.pdf", "size": 6, "slug": "abcdef123456"},
 ]
-TRASHED = {"trashed": True, "trashedAt": "2026-09-21T14:00:00.000Z", "purgeAt": "2026-10-21T14:00:00.000Z"}
+PURGED_AT = "2026-10-21T14:00:00.000Z"
+TRASHED = {"trashed": True, "trashedAt": "2026-09-21T14:00:00.000Z", "purgeAt": PURGED_AT}
 
 
 @pytest.fixture
@@ -137,7 +139,8 @@ def test_a_terminal_shows_the_custom_link(two_file_api: FakeApi, shell: Shell) -
 def test_delete_prints_whether_the_file_is_in_the_trash_or_deleted_for_good(
     two_file_api: FakeApi, shell: Shell
 ) -> None:
-    assert shell("files", "delete", ID, "--yes", "--format", "table").out == "in the trash until 2026-10-21\n"
+    local_day = datetime.fromisoformat(PURGED_AT).astimezone().date()
+    assert shell("files", "delete", ID, "--yes", "--format", "table").out == f"in the trash until {local_day}\n"
     two_file_api.on("DELETE", f"/files/{ID}", {"trashed": False})
     assert shell("files", "delete", ID, "--yes", "--format", "table").out == "deleted for good\n"
     assert shell("files", "delete", ID, "--yes", "--json").json == {"trashed": False}
