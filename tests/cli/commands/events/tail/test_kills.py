@@ -34,19 +34,29 @@ class GrowingFeed:
     victim: subprocess.Popen[bytes] | None = None
     responses_before_kill: int = 0
     growing: bool = True
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def grow_and_kill(self) -> None:
-        """Add rows, and start the kill if it is due; the API calls this before each page."""
-        if self.growing:
-            stream = self.chance.choice(self.streams)
-            for _ in range(self.chance.choice((0, 1, 2, MOST_AT_ONCE))):
-                number = self.last.get(stream, 1) + self.chance.randint(1, 3)
-                self.last[stream] = number
-                self.api.add(stream, number)
-        if self.victim is not None:
-            if self.responses_before_kill == 0:
-                threading.Timer(self.chance.uniform(0, 0.03), self.victim.kill).start()
-            self.responses_before_kill -= 1
+        """Add rows, and start the kill if it is due; the API calls this before each page.
+
+        The request of a process that was killed may be answered after that of the next one.
+        """
+        with self.lock:
+            if self.growing:
+                stream = self.chance.choice(self.streams)
+                for _ in range(self.chance.choice((0, 1, 2, MOST_AT_ONCE))):
+                    number = self.last.get(stream, 1) + self.chance.randint(1, 3)
+                    self.last[stream] = number
+                    self.api.add(stream, number)
+            if self.victim is not None:
+                if self.responses_before_kill == 0:
+                    threading.Timer(self.chance.uniform(0, 0.03), self.victim.kill).start()
+                self.responses_before_kill -= 1
+
+    def stop(self) -> None:
+        """Add no more rows and kill no more processes."""
+        with self.lock:
+            self.growing, self.victim = False, None
 
 
 def parse_printed_rows(path: Path) -> Iterator[tuple[str, int]]:
@@ -68,7 +78,7 @@ def test_a_tail_killed_at_random_prints_every_row_and_skips_none(
     runs = [tmp_path / f"run-{number}" for number in range(KILLS + 1)]
     for path in runs[:-1]:
         _run_and_kill(feed, shell, path, line)
-    feed.growing, feed.victim = False, None
+    feed.stop()
     done = shell(*line, "--once")
     runs[-1].write_text(done.out)
 
