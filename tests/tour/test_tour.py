@@ -17,6 +17,9 @@ from tests.support.repository import ROOT
 from tests.tour.compare import compare_recordings
 from tests.tour.record import record_tour
 
+# The first test of a process sends hundreds of requests and starts hundreds of processes, one after the other.
+pytestmark = pytest.mark.timeout(900)
+
 # Endpoint -> why a tour cannot get a success, or an error, from it.
 NO_SUCCESS = {
     "admin": "the commands of the operator send it, with a key of the data directory",
