@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-_TIMEOUT_S = 20.0  # seconds without output until a program counts as stuck
+_TIMEOUT_S = 60.0  # seconds until a program counts as stuck; a busy machine takes many to start one
 
 
 @dataclass
