@@ -33,6 +33,8 @@ def group_rows_by_check(ended: CommandResult) -> dict[str, dict[str, Any]]:
 def doctor(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Doctor:
     """Return a function that checks a world and groups the rows by check. LibreOffice is not installed there."""
     monkeypatch.setenv("PATH", "/nonexistent")
+    for limit in ("diagnosis._CHECK_TIMEOUT_S", "environment_checks._TIMEOUT_S"):  # a busy machine may need longer
+        monkeypatch.setattr(f"docshare.server.services.operations.{limit}", 60.0)
 
     def run_checks(world: World, *args: str) -> dict[str, dict[str, Any]]:
         from tests.support.servers.data_dir_owner import own_data_dir
@@ -54,11 +56,7 @@ def restrict_permissions(folder: Path) -> None:
         path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-def test_a_healthy_instance_passes_every_check(
-    doctor: Doctor, make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # One of them starts a worker while all others run.
-    monkeypatch.setattr("docshare.server.services.operations.diagnosis._CHECK_TIMEOUT_S", 60.0)
+def test_a_healthy_instance_passes_every_check(doctor: Doctor, make: Callable[..., World]) -> None:
     world = make()
     world.pia.upload()
     restrict_permissions(world.rt.config.data_dir)
@@ -74,7 +72,7 @@ def test_a_healthy_instance_passes_every_check(
     assert rows["schema"]["detail"] == "schema step 18 of 18"
 
 
-@pytest.mark.parametrize(("mail_url", "ok"), [(None, None), ("smtp://mail.example.com", False)])
+@pytest.mark.parametrize(("mail_url", "ok"), [(None, None), ("smtp://127.0.0.1:9", False)])
 def test_an_owner_whom_no_mail_reaches_is_reported(
     doctor: Doctor, make: Callable[..., World], mail_url: str | None, ok: bool | None
 ) -> None:
@@ -239,7 +237,7 @@ def test_a_hanging_check_does_not_stop_the_others(
     doctor: Doctor, make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run_and_limit_mail(seconds: float, check: Any, fix: str) -> Any:
-        return run_check(seconds / 50 if "SMTP" in fix else seconds, check, fix)
+        return run_check(seconds / 300 if "SMTP" in fix else seconds, check, fix)
 
     monkeypatch.setattr("docshare.server.services.operations.diagnosis.run_check", run_and_limit_mail)
     with FakeMailServer(is_slow=True) as box:
