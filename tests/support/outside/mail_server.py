@@ -50,12 +50,12 @@ class FakeMailServer:
 
     def _serve(self) -> None:
         while not self._stopped.is_set():
-            connection, _ = self._server.accept()
-            with connection:
-                try:
+            try:
+                connection, _ = self._server.accept()
+                with connection:
                     self._serve_connection(connection)
-                except OSError:
-                    continue
+            except OSError:  # the client closed the connection, or the test has closed the server
+                continue
 
     def _serve_connection(self, connection: socket.socket) -> None:
         if self._stopped.is_set():
