@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+from docshare.server.http.channel import Channel
+from docshare.server.http.connection_limits import Phase
 from docshare.server.http.listener import Server, bind_sockets, make_server
 from docshare.server.http.verdicts import Acceptance, Refusal, RequestHead, Verdict
 from docshare.server.store.blobs import FolderStore
@@ -21,6 +23,16 @@ MB = 1024 * 1024
 SMALL_BODY = 64 * 1024
 BIG = bytes(12 * MB)
 BOUNDARY = "----x7Kp"
+
+
+class MonotonicClock:
+    """Monotonic seconds that a test advances."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 class ListenerHarness:
@@ -105,6 +117,15 @@ class ListenerHarness:
             if "keep" in parse_qs(environ["QUERY_STRING"], keep_blank_values=True):
                 facts["key"] = self.blobs.store(form.files["file"].part)
         return facts
+
+    def count_connections(self, phase: Phase) -> int:
+        """Return how many connections are in ``phase``, from any thread."""
+        return len(self.server.limiter._all.by_phase[phase])
+
+    def list_connections(self) -> list[Channel]:
+        """Return the connections that have a phase, from any thread: the loop changes its own lists meanwhile, and adds
+        a connection that it accepts before the connection has all its attributes."""
+        return [channel for channels in self.server.limiter._all.by_phase for channel in list(channels)]  # type: ignore[misc]
 
     def list_partials(self) -> list[Path]:
         return list(self.blobs.tmp.iterdir())
@@ -244,3 +265,9 @@ def wait_until(is_true: Callable[[], bool], seconds: float = 10) -> bool:
             return False
         time.sleep(0.005)
     return True
+
+
+def advance_time(rig: ListenerHarness, clock: MonotonicClock, seconds: float) -> None:
+    """Advance the clock by ``seconds`` and wait until the server has checked its deadlines."""
+    clock.now += seconds
+    assert wait_until(lambda: rig.server._check_at > clock.now)

@@ -7,9 +7,10 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ from docshare.server.http.verdicts import Acceptance, Refusal
 from tests.http.harness import (
     SMALL_BODY,
     ListenerHarness,
+    MonotonicClock,
     RawConnection,
+    advance_time,
     build_form,
     build_part,
     build_request,
@@ -131,12 +134,19 @@ def test_a_body_in_single_bytes_arrives(listener: ListenerHarness) -> None:
 
 
 def test_a_slow_header_block_closes_the_connection(start_listener: Callable[..., ListenerHarness]) -> None:
-    rig = start_listener(header_seconds=0.5)
+    clock = MonotonicClock()
+    rig = start_listener(header_seconds=5, clock=clock)
     with RawConnection(rig.port) as patient, RawConnection(rig.port) as wire:
         patient.send(build_request("GET", "/slow"))
         wire.send(b"GET /x HTTP/1.1\r\nX: ")
         wire.socket.setblocking(False)
-        assert wait_until(lambda: is_closed(wire), 10)
+        assert rig.entered.wait(10)
+        assert wait_until(lambda: len(rig.server.limiter) == 2)
+        for _ in range(5):
+            advance_time(rig, clock, 1)
+            assert not is_closed(wire)
+        advance_time(rig, clock, 1)
+        assert wait_until(lambda: is_closed(wire))
         rig.gate.set()
         assert patient.read_response().status == 200
 
@@ -195,8 +205,10 @@ def test_stopping_completes_an_upload_in_progress(listener: ListenerHarness) -> 
     assert len(listener.list_stored()) == 1
 
 
-def test_stopping_serves_the_first_request_of_a_new_connection(listener: ListenerHarness) -> None:
+def test_stopping_serves_the_first_request_of_a_new_connection(start_listener: Callable[..., ListenerHarness]) -> None:
     """When workers are restarted, the one that stops may have just accepted a connection."""
+    clock = MonotonicClock()
+    listener = start_listener(clock=clock)
     with RawConnection(listener.port) as wire, RawConnection(listener.port) as silent:
         assert wait_until(lambda: len(listener.server.limiter) == 2)
         listener.server.stop(20)
@@ -205,13 +217,15 @@ def test_stopping_serves_the_first_request_of_a_new_connection(listener: Listene
         answer = wire.read_response()
         assert answer.facts["path"] == "/late"
         assert answer.headers["connection"] == "close"
+        clock.now += 1
         assert silent.read_to_end() == b""
     listener.thread.join(10)
     assert not listener.thread.is_alive()
 
 
-def test_stopping_serves_the_next_request_of_an_open_connection(listener: ListenerHarness) -> None:
+def test_stopping_serves_the_next_request_of_an_open_connection(start_listener: Callable[..., ListenerHarness]) -> None:
     """A proxy reuses its connections, and may send a request just before it notices that one was closed."""
+    listener = start_listener(clock=MonotonicClock())
     with RawConnection(listener.port) as wire, RawConnection(listener.port) as slow:
         wire.send(build_request("GET", "/first"))
         assert wire.read_response().status == 200
@@ -232,27 +246,34 @@ def test_stopping_serves_the_next_request_of_an_open_connection(listener: Listen
 
 
 def test_stopping_serves_connections_that_nobody_has_accepted(tmp_path: Path) -> None:
-    waiting = ListenerHarness(tmp_path, run=False)
+    """Although the machine is so slow that each turn of the loop takes seconds."""
+    clock = partial(next, count(1.0))
+    waiting = ListenerHarness(tmp_path, run=False, clock=clock, header_seconds=1e9, idle_seconds=1e9)
     with ExitStack() as stack:
         wires = [stack.enter_context(RawConnection(waiting.port)) for _ in range(100)]
         for wire in wires:
             wire.send(build_request("GET", "/queued"))
-        waiting.server.stop(20)
+        waiting.server.stop(1e9)
         waiting.thread.start()
         assert {wire.read_response().status for wire in wires} == {200}
     waiting.close()
 
 
-def test_stopping_aborts_slow_requests_after_the_grace_period(listener: ListenerHarness) -> None:
+def test_stopping_aborts_slow_requests_after_the_grace_period(start_listener: Callable[..., ListenerHarness]) -> None:
+    clock = MonotonicClock()
+    listener = start_listener(clock=clock)
     with RawConnection(listener.port) as wire, RawConnection(listener.port) as sender:
         wire.send(build_request("GET", "/slow"))
         sender.send(build_upload(build_form(build_part(b"x" * 500_000)))[:250_000])
         assert listener.entered.wait(10)
         assert wait_until(lambda: len(listener.list_partials()) == 1)
-        begun = time.monotonic()
-        listener.server.stop(0.2)
+        listener.server.stop(20)
+        assert wait_until(lambda: is_refused(listener.port))
+        advance_time(listener, clock, 19)
+        assert wait_until(lambda: len(listener.server.limiter) == 2)
+        clock.now += 1
         listener.thread.join(10)
-        assert time.monotonic() - begun < 5
+        assert not listener.thread.is_alive()
         assert listener.list_partials() == []
         assert wire.read_to_end() == b""
 

@@ -236,6 +236,13 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         if self._pipelined and self._fileno is not None and self._may_parse():
             self.received(self._pipelined)
 
+    def has_unread_bytes(self) -> bool:
+        """Return whether bytes have arrived that the loop has not processed yet."""
+        try:
+            return bool(self._pipelined or self.socket.recv(1, socket.MSG_PEEK))
+        except OSError:  # none, or the connection has failed
+            return False
+
     def handle_read(self) -> None:
         """Read from the socket."""
         try:

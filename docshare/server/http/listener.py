@@ -221,7 +221,7 @@ class Server:
         Returns at once; may be called from a signal handler and from any thread, also before ``run`` and twice.
         """
         if self._stop_deadline is None:
-            self._stop_deadline = time.monotonic() + timeout
+            self._stop_deadline = self.limiter.clock() + timeout
             self._listeners[0].wake()
 
     def _run_once(self, timeout: float) -> None:
@@ -277,11 +277,13 @@ class Server:
         # if one is closed. The response to that request announces the end of the connection.
         close_at: dict[Channel, float] = {}
         self._run_once(0)  # requests that have arrived meanwhile are answered
-        while (now := time.monotonic()) < until:
+        while (now := self.limiter.clock()) < until:
             for channel in self._list_channels():
                 if channel.current_phase() not in _PHASES_BETWEEN_REQUESTS:
                     close_at.pop(channel, None)
-                elif now >= close_at.setdefault(channel, now + _NEXT_REQUEST_SECONDS):
+                elif (
+                    now >= close_at.setdefault(channel, now + _NEXT_REQUEST_SECONDS) and not channel.has_unread_bytes()
+                ):
                     channel.handle_close()
             if not self._list_channels():
                 return
