@@ -18,7 +18,9 @@ from docshare.server.http.listener import Listener
 from tests.http.harness import (
     BIG,
     ListenerHarness,
+    MonotonicClock,
     RawConnection,
+    advance_time,
     build_form,
     build_part,
     build_request,
@@ -34,16 +36,6 @@ def connect() -> Iterator[Connect]:
     """Yield a function that opens a connection; close all connections at the end."""
     with ExitStack() as stack:
         yield lambda *where, **how: stack.enter_context(RawConnection(*where, **how))
-
-
-class MonotonicClock:
-    """Monotonic seconds that a test advances."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -68,18 +60,12 @@ def ping(wire: RawConnection, path: str = "/ping") -> bool:
 
 def is_transferring(rig: ListenerHarness) -> bool:
     """Return whether a response is being sent or a body received."""
-    return any(channel.phase is Phase.TRANSFERRING for channel in rig.server._list_channels())
+    return rig.count_connections(Phase.TRANSFERRING) > 0
 
 
 def count_received_bytes(rig: ListenerHarness) -> int:
     """Return how many bytes the server has read from its open connections."""
-    return sum(channel.transferred_bytes() for channel in rig.server._list_channels())
-
-
-def advance_time(rig: ListenerHarness, clock: MonotonicClock, seconds: float) -> None:
-    """Advance the clock by ``seconds`` and wait until the server has checked its deadlines."""
-    clock.now += seconds
-    assert wait_until(lambda: rig.server._check_at > clock.now)
+    return sum(channel.transferred_bytes() for channel in rig.list_connections())
 
 
 def test_at_the_limit_the_longest_idle_connection_is_closed_then_one_without_a_request(
@@ -87,17 +73,14 @@ def test_at_the_limit_the_longest_idle_connection_is_closed_then_one_without_a_r
 ) -> None:
     rig = start_listener(connections=4, is_exempt=lambda peer: True)
     running, silent, first, second = (connect(rig.port) for _ in range(4))
-
-    def count(phase: Phase) -> int:
-        return [channel.phase for channel in rig.server._list_channels()].count(phase)
-
     # The listener notices the end of a request after its client does.
     assert ping(first)
-    assert wait_until(lambda: count(Phase.IDLE) == 1)
+    assert wait_until(lambda: rig.count_connections(Phase.IDLE) == 1)
     assert ping(second)
     running.send(build_request("GET", "/slow"))
     assert rig.entered.wait(10)
-    assert wait_until(lambda: (count(Phase.IDLE), count(Phase.RUNNING), count(Phase.WAITING)) == (2, 1, 1))
+    phases = (Phase.IDLE, Phase.RUNNING, Phase.WAITING)
+    assert wait_until(lambda: [rig.count_connections(phase) for phase in phases] == [2, 1, 1])
     others = [silent, first, second]
     for gone in (first, second, silent):
         newcomer = connect(rig.port)
@@ -106,7 +89,7 @@ def test_at_the_limit_the_longest_idle_connection_is_closed_then_one_without_a_r
         assert not any(is_closed(wire) for wire in others)
         newcomer.send(b"GET /x HTTP/1.1\r\n")
         others.append(newcomer)
-        assert len(rig.server.limiter) == 4
+        assert wait_until(lambda: len(rig.server.limiter) == 4)  # the newcomer is added after the other was closed
     rig.gate.set()
     assert running.read_response().status == 200
 
@@ -146,7 +129,7 @@ def fill_with_requests(rig: ListenerHarness, connect: Connect) -> list[RawConnec
     crowd = [connect(rig.port, "127.0.0.2") for _ in range(15)] + [connect(rig.port, "127.0.0.3") for _ in range(5)]
     for wire in crowd:
         wire.send(build_request("GET", "/slow"))
-    assert wait_until(lambda: [each.phase for each in rig.server._list_channels()] == [Phase.RUNNING] * 20)
+    assert wait_until(lambda: rig.count_connections(Phase.RUNNING) == 20)
     return crowd
 
 
@@ -175,7 +158,7 @@ def test_a_visitor_whose_request_is_on_its_way_is_not_closed_for_a_larger_networ
     for _ in range(3):
         assert connect(rig.port, "127.0.0.2").read_to_end() == b""
     # Both visitors took the place of the network with the most connections, not that of each other.
-    assert sum(map(is_closed, crowd[:15])) == 2
+    assert wait_until(lambda: sum(map(is_closed, crowd[:15])) == 2)
     assert not any(map(is_closed, [*crowd[15:], *visitors]))
     rig.gate.set()
     assert all(ping(visitor) for visitor in visitors)
@@ -216,6 +199,13 @@ def test_an_ipv6_network_is_one_address(one: str, other: str, same: bool) -> Non
     assert (network_key(one) == network_key(other)) is same
 
 
+def is_idle_after(rig: ListenerHarness, requests: int) -> bool:
+    """Return whether the listener has noticed that the only connection is idle after ``requests`` requests: it does so
+    a moment after the client has the response."""
+    found = [(channel.phase, channel.phase_request_count) for channel in rig.list_connections()]
+    return found == [(Phase.IDLE, requests)]
+
+
 def test_idle_timeouts_use_the_monotonic_clock(
     start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,12 +217,14 @@ def test_idle_timeouts_use_the_monotonic_clock(
     rig = start_listener(clock=clock)
     with RawConnection(rig.port) as wire:
         assert ping(wire)
+        assert wait_until(lambda: is_idle_after(rig, 1))
         for module in (waitress.channel, waitress.server):
             monkeypatch.setattr(module, "time", Tomorrow)
         advance_time(rig, clock, 100)
         advance_time(rig, clock, 10)
         assert not is_closed(wire)
         assert ping(wire)
+        assert wait_until(lambda: is_idle_after(rig, 2))
         advance_time(rig, clock, 1)
         advance_time(rig, clock, 130)
         assert wait_until(lambda: is_closed(wire))
@@ -272,7 +264,8 @@ def test_a_slow_reader_receives_the_whole_response(
         assert wait_until(lambda: rig.calls == ["/big"] and is_transferring(rig))
         for _ in range(4):
             # The kernel has buffered megabytes of the response, so the server itself sends nothing meanwhile.
-            for _ in range(20):
+            enough = len(wire.buffer) + 20 * MIN_PROGRESS_BYTES
+            while len(wire.buffer) < enough:
                 wire.buffer += wire.socket.recv(MIN_PROGRESS_BYTES)
             advance_time(rig, clock, 100)
         assert wire.read_response().body == BIG
@@ -285,7 +278,8 @@ def test_a_body_without_progress_times_out(
     with RawConnection(rig.port) as wire:
         raw = build_upload(build_form(build_part(b"x" * 100_000)))
         wire.send(raw[:1000])
-        assert wait_until(lambda: len(rig.list_partials()) == 1)
+        # The file is created before the listener notices that the body has begun.
+        assert wait_until(lambda: len(rig.list_partials()) == 1 and is_transferring(rig))
         for sent in range(4):
             advance_time(rig, clock, 35)
             if sent < 3:
@@ -345,7 +339,7 @@ def test_silent_connections_do_not_slow_down_others(
         for _ in range(20):
             assert ping(wire)
             # A request that arrives while the thread finishes the previous one does wake the loop.
-            assert wait_until(lambda: not any(channel.requests for channel in listener.server._list_channels()))
+            assert wait_until(lambda: not any(channel.requests for channel in listener.list_connections()))
     assert len({id(channel) for channel in asked}) == 1
     assert len(woken) <= 2  # a thread may be interrupted between its last steps
     assert not any(is_closed(other) for other in crowd)
@@ -408,7 +402,7 @@ def test_without_descriptors_an_idle_connection_is_closed_and_the_loop_does_not_
     with RawConnection(rig.port) as idle, RawConnection(rig.port) as running:
         assert ping(idle)
         # The client has its response a moment before the loop marks this connection as idle.
-        assert wait_until(lambda: [channel.phase for channel in rig.server._list_channels()].count(Phase.IDLE) == 1)
+        assert wait_until(lambda: rig.count_connections(Phase.IDLE) == 1)
         running.send(build_request("GET", "/slow"))
         assert rig.entered.wait(10)
         listener = rig.server._listeners[0]
