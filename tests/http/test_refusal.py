@@ -2,16 +2,20 @@
 
 import http.client
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
 from waitress.channel import ClientDisconnected
 
+from docshare.server.http.connection_limits import Phase
 from docshare.server.http.tasks import RefusalTask
 from tests.http.harness import (
     MB,
     ListenerHarness,
+    MonotonicClock,
     RawConnection,
+    advance_time,
     build_form,
     build_part,
     build_request,
@@ -87,7 +91,10 @@ def test_an_ordinary_client_reads_the_rejection_of_a_large_upload(listener: List
     connection.close()
 
 
-def test_the_rest_of_a_rejected_body_is_read_to_avoid_a_connection_reset(listener: ListenerHarness) -> None:
+def test_the_rest_of_a_rejected_body_is_read_to_avoid_a_connection_reset(
+    start_listener: Callable[..., ListenerHarness],
+) -> None:
+    listener = start_listener(clock=MonotonicClock())  # so that a client that pauses is not cut off
     body = build_form(build_part(b"x" * 300_000))
     with RawConnection(listener.port) as wire:
         wire.send(build_upload(body, "/refuse"))
@@ -96,11 +103,13 @@ def test_the_rest_of_a_rejected_body_is_read_to_avoid_a_connection_reset(listene
         assert wire.socket.recv(1) == b""
 
 
-def test_a_rejected_connection_that_stays_open_is_closed_soon(listener: ListenerHarness) -> None:
+def test_a_rejected_connection_that_stays_open_is_closed_soon(start_listener: Callable[..., ListenerHarness]) -> None:
+    clock = MonotonicClock()
+    listener = start_listener(clock=clock)
     with RawConnection(listener.port) as wire:
         wire.send(build_huge_head())
         wire.read_response()
-        wire.socket.settimeout(6)
+        assert wait_until(lambda: listener.count_connections(Phase.LINGERING) == 1)
 
         def is_reset() -> bool:
             try:
@@ -109,7 +118,10 @@ def test_a_rejected_connection_that_stays_open_is_closed_soon(listener: Listener
                 return True
             return False
 
-        assert wait_until(is_reset, 6)
+        advance_time(listener, clock, 2)
+        assert not is_reset()
+        advance_time(listener, clock, 1)
+        assert wait_until(is_reset)
 
 
 def test_a_rejected_upload_does_not_create_a_file(listener: ListenerHarness) -> None:
