@@ -46,6 +46,7 @@ def running_redis() -> Iterator[RedisServer]:
 def patient_redis(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let instances wait for Redis as long as a busy machine needs."""
     monkeypatch.setattr("docshare.server.outbound.shared_memory._TIMEOUT_S", 10.0)
+    monkeypatch.setattr("docshare.server.outbound.shared_memory._START_S", 60.0)
 
 
 @pytest.fixture

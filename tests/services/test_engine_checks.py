@@ -36,7 +36,7 @@ def bucket_runtime(world: World, monkeypatch: pytest.MonkeyPatch) -> Runtime:
 
 
 @pytest.fixture
-def shared_runtime(world: World) -> Iterator[Runtime]:
+def shared_runtime(world: World, patient_redis: None) -> Iterator[Runtime]:
     with run_redis() as redis:
         config = replace(world.rt.config, redis_url=redis.url)
         shared = outside.open_shared_memory(config, world.rt.vault)
@@ -79,7 +79,7 @@ def test_redis_that_works_is_reported_with_its_latency(shared_runtime: Runtime) 
     assert read_row(shared_runtime, "redis-tls")["detail"] == "the connection does not leave this machine"
 
 
-def test_a_redis_user_without_rights_is_a_warning_with_the_reason(world: World) -> None:
+def test_a_redis_user_without_rights_is_a_warning_with_the_reason(world: World, patient_redis: None) -> None:
     with run_redis() as redis:
         redis.run("ACL", "SETUSER", "plain", "on", ">pw", "~*", "+ping", "+select", "+client")
         config = replace(world.rt.config, redis_url=redis.url.replace("//", "//plain:pw@"))
