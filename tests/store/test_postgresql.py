@@ -38,6 +38,16 @@ def insert_secret(store: PostgresqlStore, name: str) -> None:
     store.execute("INSERT INTO instance_secrets (name, value) VALUES (?, ?)", (name, b"\x00\xff"))
 
 
+def wait_for_sessions(store: PostgresqlStore, count: int) -> None:
+    """Return once ``count`` sessions of the database wait for a lock."""
+    query = (
+        "SELECT COUNT(DISTINCT l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
+        "WHERE NOT l.granted AND d.datname = current_database()"
+    )
+    with psycopg.connect(store.engine.pool.conninfo, autocommit=True) as connection:
+        wait_until(lambda: connection.execute(query).fetchone() == (count,))
+
+
 def test_a_query_is_spelled_for_its_store_also_if_another_was_opened_later(
     stores: tuple[PostgresqlStore, PostgresqlStore], tmp_path: Path
 ) -> None:
@@ -103,7 +113,7 @@ def test_a_lock_blocks_all_instances_but_only_for_its_key(stores: tuple[Postgres
         waiting.start()
         with other.lock_key("file 2"):
             order.append("another key")
-        time.sleep(0.3)
+        wait_for_sessions(one, 1)
         order.append("first")
     waiting.join(10)
     assert order == ["another key", "first", "second"]
@@ -125,7 +135,7 @@ def test_writes_of_two_accounts_are_concurrent_and_those_of_one_serialized(
         with ThreadPoolExecutor(1) as pool:
             pool.submit(lambda: insert_in_write(other, 2)).result(10)
         order.append("other account")
-        time.sleep(0.3)
+        wait_for_sessions(one, 1)
         order.append("first")
     waiting.join(10)
     assert order == ["other account", "first", "same account"]
@@ -152,7 +162,7 @@ def test_a_write_that_locks_its_rows_runs_beside_those_of_accounts_and_not_besid
     with one.write():
         waiting = threading.Thread(target=write_rows)
         waiting.start()
-        time.sleep(0.3)
+        wait_for_sessions(one, 1)
         order.append("everything")
     waiting.join(10)
     assert order == ["rows", "everything", "rows"]
@@ -179,10 +189,10 @@ def test_a_write_without_an_account_excludes_writes_of_all_accounts(
     with one.write(1):
         everything = threading.Thread(target=write_everything)
         everything.start()
-        time.sleep(0.3)
+        wait_for_sessions(one, 1)
         account = threading.Thread(target=write_account)
         account.start()
-        time.sleep(0.3)
+        wait_for_sessions(one, 2)
         order.append("first")
     everything.join(10)
     account.join(10)
@@ -332,7 +342,11 @@ def test_a_lost_connection_is_a_host_fault_and_later_statements_succeed(
 ) -> None:
     one, other = stores
     count_secrets(one)
-    other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    query = "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid = ANY(%s)"
+    with psycopg.connect(other.engine.pool.conninfo, autocommit=True) as connection:
+        others = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        found_pids = [pid for (pid,) in connection.execute(others).fetchall()]
+        wait_until(lambda: connection.execute(query, (found_pids,)).fetchone() == (0,))
     found = None
     for _ in range(30):  # once for each connection of the pool
         try:
