@@ -9,16 +9,19 @@ import ssl
 import struct
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from docshare.contract.webhooks import ATTEMPT_HEADER, ID_HEADER
 from docshare.contract.wire import format_instant
 from docshare.server.outbound.addresses import AddressPolicy
-from docshare.server.outbound.exchange import OutboundClient, OutboundRequest
+from docshare.server.outbound.exchange import OutboundClient, OutboundRequest, OutboundResponse
+from docshare.server.outbound.targets import OutboundTarget
+from docshare.server.outbound.watchdog import DeadlineWatchdog
 from docshare.server.runtime import Runtime
 from docshare.server.services.events import activity
 from tests.support.outside.due_deliveries import deliver_due
@@ -30,7 +33,7 @@ LOOPBACK_NETWORKS = ("127.0.0.0/8",)
 
 OK = http_response(b"thanks")
 SERVER_ERROR = http_response(b"", "500 Internal Server Error")
-_DEADLINE_FACTOR = 0.04  # ten seconds become 0.4
+_SHORT_DEADLINE_S = 0.4
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ class FakeReceiver:
     """``choose_script``: returns the script for a request; ``choose_context``: returns the TLS context for a connection
     by its number from 1, or None for plain HTTP; ``requests``: those received, in order; ``connections``: the number of
     connections; ``open_requests``: the number of running scripts; ``max_open_requests``: the most requests at once with
-    an open connection."""
+    an open connection; ``watchdogs``: the deadlines to shorten, by the UUID of the delivery and the number of the
+    attempt (``shorten_deadlines``)."""
 
     url: str
     choose_script: Callable[[ReceivedRequest], Script]
@@ -64,6 +68,7 @@ class FakeReceiver:
     open_sockets: list[socket.socket] = field(default_factory=list)
     max_open_requests: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    watchdogs: dict[tuple[str, int], DeadlineWatchdog] = field(default_factory=dict)
 
     @property
     def open_requests(self) -> int:
@@ -169,6 +174,7 @@ def _handle_request(sock: socket.socket, receiver: FakeReceiver) -> None:
         # A sender that has the response may send the next request before the thread of the script runs again.
         open_requests = sum(map(_is_open, receiver.open_sockets))
         receiver.max_open_requests = max(receiver.max_open_requests, open_requests)
+    _expire_soon(receiver.watchdogs.pop((hit.delivery, hit.attempt), None))
     try:
         receiver.choose_script(hit)(sock)
     finally:
@@ -202,23 +208,45 @@ def _read_request(sock: socket.socket, path: str) -> ReceivedRequest | None:
         return ReceivedRequest(headers, body) if len(body) == size else None  # incomplete: the sender was killed
 
 
-class _ShortDeadlineOutbound(OutboundClient):
-    def __init__(self, ca_bundle: Path | None, urls: frozenset[str]) -> None:
-        super().__init__(ca_bundle)
-        self._urls = urls
+def _expire_soon(watchdog: DeadlineWatchdog | None) -> None:
+    if watchdog is not None:
+        timer = threading.Timer(_SHORT_DEADLINE_S, watchdog._expire)
+        timer.daemon = True
+        timer.start()
 
-    def exchange(self, request: OutboundRequest, permit: AddressPolicy, *, deadline_s: float) -> Any:
+
+class _ShortDeadlineOutbound(OutboundClient):
+    def __init__(self, ca_bundle: Path | None, receivers: Sequence[FakeReceiver], *, after_head: bool) -> None:
+        super().__init__(ca_bundle)
+        self._receivers = {receiver.url: receiver for receiver in receivers}
+        self._after_head = after_head
+        self._current = threading.local()
+
+    @contextmanager
+    def exchange(
+        self, request: OutboundRequest, permit: AddressPolicy, *, deadline_s: float
+    ) -> Iterator[OutboundResponse]:
         assert deadline_s == 10, "the request timeout is 10 seconds"
         target = request.target
-        bad = f"{target.scheme}://{target.host}:{target.port}{target.path}" in self._urls
-        return super().exchange(request, permit, deadline_s=deadline_s * _DEADLINE_FACTOR if bad else deadline_s)
+        receiver = self._receivers.get(f"{target.scheme}://{target.host}:{target.port}{target.path}")
+        self._current.receiver, self._current.headers = receiver, request.headers
+        with super().exchange(request, permit, deadline_s=deadline_s) as reply:
+            if receiver is not None and self._after_head:
+                _expire_soon(reply._watchdog)
+            yield reply
+
+    def _connect(self, target: OutboundTarget, permit: AddressPolicy, watchdog: DeadlineWatchdog) -> socket.socket:
+        receiver, headers = self._current.receiver, self._current.headers
+        if receiver is not None and not self._after_head:
+            receiver.watchdogs[headers[ID_HEADER], int(headers[ATTEMPT_HEADER])] = watchdog
+        return super()._connect(target, permit, watchdog)
 
 
-def shorten_deadlines(rt: Runtime, *receivers: FakeReceiver) -> Runtime:
-    """Return ``rt`` with a timeout of 0.4 s instead of 10 s for attempts to ``receivers``. Other receivers keep theirs,
-    because a busy machine may need it."""
-    urls = frozenset(receiver.url for receiver in receivers)
-    return replace(rt, outbound=_ShortDeadlineOutbound(rt.config.ca_bundle, urls))
+def shorten_deadlines(rt: Runtime, *receivers: FakeReceiver, after_head: bool = False) -> Runtime:
+    """Return ``rt`` with another deadline for attempts to ``receivers``: instead of 10 s after their start, they end
+    0.4 s after the receiver has the request, or with ``after_head`` 0.4 s after the server has the head of the
+    response. A busy machine may need most of the 10 s until then. Other receivers keep them."""
+    return replace(rt, outbound=_ShortDeadlineOutbound(rt.config.ca_bundle, receivers, after_head=after_head))
 
 
 @dataclass(frozen=True)
