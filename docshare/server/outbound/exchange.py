@@ -208,8 +208,8 @@ def _connect_first(addresses: Sequence[Address], port: int, watchdog: DeadlineWa
     for number, address in enumerate(addresses, start=1):
         # Half of the time, so that an address that never responds leaves time for the others and for the exchange.
         left = watchdog.remaining_s() / (1 if number == len(addresses) else 2)
-        if not left:  # the deadline has passed; a name can have thousands of addresses
-            break
+        if not left:  # a name can have thousands of addresses
+            raise TimeoutError("the deadline has passed")
         sock = socket.socket(socket.AF_INET if address.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
         try:
             sock.settimeout(min(_CONNECT_TIMEOUT_S, left))
