@@ -101,10 +101,10 @@ CONTAINERS: dict[str, tuple[Callable[[], bytes], str]] = {
 def test_a_dangerous_container_is_rejected_by_its_directory(write_file: Put, name: str) -> None:
     make, detail = CONTAINERS[name]
     path = write_file(make(), "bomb.docx")
-    start = time.monotonic()
+    start = time.thread_time()
     problem = catch_problem(lambda: detect_kind(path))
     assert (problem.status, problem.detail) == (422, detail)
-    assert time.monotonic() - start < 1
+    assert time.thread_time() - start < 1
 
 
 def test_many_parts_and_dense_small_parts_are_accepted(write_file: Put) -> None:
@@ -117,9 +117,9 @@ def test_a_zip_bomb_is_rejected_before_libreoffice_starts(
     converter: OfficeConverter, write_file: Put, part: PartialFile, soffice_starts: list[list[str]], name: str
 ) -> None:
     path = write_file(CONTAINERS[name][0](), "bomb.docx")
-    start = time.monotonic()
+    start = time.thread_time()
     assert catch_problem(lambda: converter.convert(path, "docx", part)).status == 422
-    assert time.monotonic() - start < 1
+    assert time.thread_time() - start < 1
     assert soffice_starts == []
 
 

@@ -15,13 +15,13 @@ Put = Callable[[bytes, str], Path]
 
 
 def detect_or_fail(path: Path) -> str:
-    """Return the kind or the code of the Problem, and check that it took less than a second."""
-    start = time.monotonic()
+    """Return the kind or the code of the Problem, and check that it took less than a second of processor time."""
+    start = time.thread_time()
     try:
         found = detect_kind(path)
     except Problem as problem:
         found = problem.code
-    assert time.monotonic() - start < 1
+    assert time.thread_time() - start < 1
     return found
 
 
@@ -142,6 +142,6 @@ def test_a_huge_file_is_rejected_quickly(write_file: Put) -> None:
     path = write_file(office.make_docx(), "huge.docx")
     with path.open("r+b") as file:
         file.truncate(2 << 30)  # sparse, uses no disk space
-    start = time.monotonic()
+    start = time.thread_time()
     assert catch_problem(lambda: detect_kind(path)).code == "unprocessable"
-    assert time.monotonic() - start < 0.5
+    assert time.thread_time() - start < 0.5
