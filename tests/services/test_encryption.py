@@ -101,6 +101,7 @@ def get_health(world: World) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.usefixtures("patient_trials")
 def test_no_file_of_the_server_has_anything_of_a_document(world: World) -> None:
     made, served = upload_everything(world)
     assert b"PLANTED-BRAVO" in served[f"/api/v1/files/{made['uuid']}/content"]
@@ -127,6 +128,7 @@ def test_a_part_of_an_upload_is_encrypted_before_the_upload_ends(world: World) -
     part.discard()
 
 
+@pytest.mark.usefixtures("patient_trials")
 def test_a_personal_copy_leaves_nothing_in_clear(world: World) -> None:
     made = world.pia.upload(make_document(), "Plan.pdf")
     put_settings(world, made, allowDownload=True, watermark=True)
