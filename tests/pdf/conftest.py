@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from docshare.server.pdf import budget
+from docshare.server.pdf.child import WorkerProcess
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.linter import PdfLinter
 
@@ -56,6 +58,20 @@ def linter() -> Iterator[PdfLinter]:
     """Yield a linter, shared by the tests of one module."""
     with PdfLinter() as shared:
         yield shared
+
+
+@pytest.fixture
+def quick_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let jobs end as quick ones. On a busy machine any job may take long; the next job on its document would get
+    another worker, which runs only while the processors are idle."""
+    monkeypatch.setattr(budget, "QUICK_JOB_S", 60.0)
+    monkeypatch.setattr(budget, "SLOW_JOB_S", 60.0)
+
+
+@pytest.fixture
+def equal_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the workers of slow documents keep their priority: on a busy machine they would hardly run."""
+    monkeypatch.setattr(WorkerProcess, "demote", lambda worker, *, idle: None)
 
 
 @pytest.fixture

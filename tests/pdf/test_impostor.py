@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import select
 import sys
 import time
 from array import array
@@ -18,6 +19,7 @@ from docshare.server.pdf import answers
 from docshare.server.pdf import child as child_module
 from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess, WorkerReply
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError
+from docshare.server.pdf.template import WorkerTemplate
 from docshare.server.pdf.worker import main
 from tests.support.documents.pdfs import simple_pdf
 
@@ -35,6 +37,14 @@ def forged_image(write_file: Put) -> bytes:
     """Return a page image that a compromised worker could send to another reader."""
     with closing(PdfEngine(workers=1)) as engine:
         return engine.render(write_file(simple_pdf(1), "forged.pdf"), 1, 80)
+
+
+def wait_for_output(worker: WorkerProcess) -> None:
+    """Wait until a worker without a job has written something."""
+    assert worker._process.stdout is not None
+    poll = select.poll()
+    poll.register(worker._process.stdout, select.POLLIN)
+    assert poll.poll(30_000)
 
 
 def test_a_second_reply_after_the_first_is_discarded(
@@ -56,13 +66,14 @@ def test_unexpected_data_is_not_parsed_as_the_next_reply(
     child = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0)
     try:
         assert child.ask(job).body == forged_image
-        time.sleep(0.5)
+        wait_for_output(child)
         with pytest.raises(BrokenWorkerError, match="unexpected data"):
             child.ask(job)
     finally:
         child.kill()
 
 
+@pytest.mark.usefixtures("quick_jobs")
 def test_the_next_caller_gets_a_new_worker(write_file: Put, start_impostors: Pose, forged_image: bytes) -> None:
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
@@ -70,11 +81,12 @@ def test_the_next_caller_gets_a_new_worker(write_file: Put, start_impostors: Pos
         assert engine.render(path, 1, 80) == forged_image
         (first,) = engine.pool.list_pids()
         start_impostors(build_worker_reply(forged_image))
-        time.sleep(0.5)
+        wait_for_output(next(slot.worker for slot in engine.pool._slots if slot.worker is not None))
         assert engine.render(path, 1, 80) == forged_image
         assert engine.pool.list_pids() != [first]
 
 
+@pytest.mark.usefixtures("quick_jobs")
 @pytest.mark.parametrize(("burn", "is_reused"), [(0.8, False), (0.1, True)])
 def test_a_worker_that_computes_without_a_job_gets_no_further_job(
     write_file: Put, start_impostors: Pose, forged_image: bytes, burn: float, is_reused: bool
@@ -306,14 +318,19 @@ def test_an_image_may_be_narrower_only_if_it_has_the_maximum_height(
 def test_a_worker_that_hangs_at_its_start_is_restarted(
     write_file: Put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program, started = tmp_path / "python", tmp_path / "started"
-    program.write_text(
-        f'#!/bin/sh\n[ -e {started} ] || {{ touch {started}; exec sleep 60; }}\nexec {sys.executable} "$@"\n'
-    )
-    program.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(program))
-    monkeypatch.setattr(child_module, "START_TIMEOUT_S", 5.0)
+    hanging, start = tmp_path / "python", WorkerTemplate._try_start
+    hanging.write_text("#!/bin/sh\nexec sleep 60\n")
+    hanging.chmod(0o755)
+    starts = [(sys.executable, 60.0), (str(hanging), 1.0)]
+
+    def start_next(template: WorkerTemplate) -> None:
+        executable, timeout_s = starts.pop()
+        monkeypatch.setattr(sys, "executable", executable)
+        monkeypatch.setattr(child_module, "START_TIMEOUT_S", timeout_s)
+        start(template)
+
+    monkeypatch.setattr(WorkerTemplate, "_try_start", start_next)
     with closing(PdfEngine(workers=1)) as engine:
         engine.text(write_file(simple_pdf(1)), 1)
         assert len(engine.pool.list_pids()) == 1
-    assert started.exists()
+    assert starts == []

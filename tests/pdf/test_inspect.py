@@ -9,7 +9,6 @@ import pikepdf
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.server.pdf import budget
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import PdfEngine
 from tests.support.documents import hostile_pdfs, pdfs
@@ -61,14 +60,12 @@ def test_a_file_that_cannot_be_opened_is_unprocessable(
     assert (problem.status, problem.detail) == (422, "The file cannot be read as a PDF.")
 
 
+@pytest.mark.usefixtures("quick_jobs")
 @pytest.mark.parametrize(
     "order", [("locked", "empty"), ("empty", "locked"), ("unknown", "empty"), ("empty", "unknown")], ids="-".join
 )
-def test_the_error_of_a_file_does_not_depend_on_the_previous_file(
-    write_file: Put, order: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_error_of_a_file_does_not_depend_on_the_previous_file(write_file: Put, order: tuple[str, str]) -> None:
     """pdfium keeps the error of the previous file, which must not be disclosed with another file."""
-    monkeypatch.setattr(budget, "QUICK_JOB_S", 60.0)  # after a heavy job, a busy machine would use a second worker
     locked = pdfs.encrypted_pdf(user="open sesame")
     files = {
         "locked": (locked, "The PDF is password-protected."),

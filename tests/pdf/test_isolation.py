@@ -24,9 +24,11 @@ RENDER_FOR_TWO_OWNERS = """
 import json, sys
 from contextlib import closing
 from pathlib import Path
+from docshare.server.pdf import budget
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.engine import PdfEngine
 from tests.pdf.test_isolation import read_status
+budget.QUICK_JOB_S = 60.0  # after a heavy job, a busy machine would use another worker
 with closing(PdfEngine(workers=1)) as engine:
     drawn = [len(engine.render(Path(sys.argv[1]), 1, 80, None, Tenant(owner, "c"))) for owner in ("a", "b", "a", "b")]
     workers = engine.pool.list_pids()
@@ -107,6 +109,7 @@ def test_no_worker_has_documents_of_two_owners(write_file: Put) -> None:
         ([Tenant("address 1", "a", "address 1"), Tenant("address 2", "a", "address 2")], 1),
     ],
 )
+@pytest.mark.usefixtures("quick_jobs")
 def test_documents_share_a_worker_only_within_an_owner(write_file: Put, tenants: list[Tenant], count: int) -> None:
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
@@ -115,6 +118,7 @@ def test_documents_share_a_worker_only_within_an_owner(write_file: Put, tenants:
         assert len(engine.pool.list_pids()) == count
 
 
+@pytest.mark.usefixtures("quick_jobs")
 def test_two_owners_that_alternate_keep_their_workers(write_file: Put) -> None:
     path = write_file(simple_pdf(1))
     seen = set()
@@ -125,6 +129,7 @@ def test_two_owners_that_alternate_keep_their_workers(write_file: Put) -> None:
     assert len(seen) == 2
 
 
+@pytest.mark.usefixtures("quick_jobs")
 def test_a_worker_is_forked_again_after_its_template_died(write_file: Put) -> None:
     path = write_file(simple_pdf(1))
     with closing(PdfEngine(workers=1)) as engine:
