@@ -14,6 +14,7 @@ import pytest
 import docshare
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
+from docshare.server.pdf.child import WorkerProcess
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError
 from docshare.server.pdf.schedule import JobLane
 from tests.support.documents.hostile_pdfs import memory_bomb, paced_pages
@@ -255,6 +256,22 @@ def test_workers_of_slow_documents_run_only_while_the_processors_are_idle(write_
     assert policies[:2] == [(os.SCHED_OTHER, 0)] * 2
     assert policies[2] == (os.SCHED_OTHER, 15), "pages that take a moment are not slow"
     assert policies[3] == (os.SCHED_IDLE, 15)
+
+
+def test_a_killed_worker_of_slow_documents_dies_at_the_priority_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may raise a priority")
+    worker, policies = WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0), []
+    process = worker._process
+
+    def kill() -> None:
+        policies.append((os.sched_getscheduler(worker.pid), os.getpriority(os.PRIO_PROCESS, worker.pid)))
+        type(process).kill(process)
+
+    worker.demote(idle=True)
+    monkeypatch.setattr(process, "kill", kill)
+    worker.kill()
+    assert policies == [(os.SCHED_OTHER, os.getpriority(os.PRIO_PROCESS, 0))]
 
 
 def test_a_worker_of_root_has_no_network(write_file: Put) -> None:

@@ -259,7 +259,7 @@ class WorkerProcess:
 
     def interrupt(self) -> None:
         """Kill the process from another thread. The thread that uses the worker gets BrokenWorkerError and reaps it."""
-        self._process.kill()
+        program.kill_worker(self._process, self.pid)
         if self._editor is not None:
             self._editor.interrupt()
 
@@ -267,7 +267,7 @@ class WorkerProcess:
         """Kill the process and reap it."""
         if self._editor is not None:
             self._editor.kill()
-        self._process.kill()
+        program.kill_worker(self._process, self.pid)
         self._reap()
 
     def close(self) -> None:
@@ -278,7 +278,7 @@ class WorkerProcess:
         try:
             self._process.wait(1)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            program.kill_worker(self._process, self.pid)
         self._reap()
 
     def _require_layers(self) -> None:

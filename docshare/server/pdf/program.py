@@ -1,5 +1,7 @@
 """Start the programs of the engine: workers, and the template of workers."""
 
+import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -40,6 +42,17 @@ def start_worker(jobs: socket.socket, options: WorkerOptions) -> StartedProcess:
     """Start a worker as a new process."""
     arguments = [str(options.memory_bytes), str(options.timeout_s), *["edit"] * options.edits]
     return run_module("main", arguments, jobs, stdout=subprocess.PIPE)
+
+
+def kill_worker(process: StartedProcess, pid: int) -> None:
+    """Kill a worker whose process ID is ``pid``, at the priority of the server if the server may raise it: at the
+    lowest one, it takes many seconds to die on a busy host, and the thread that reaps it waits."""
+    if process.returncode is None:
+        with contextlib.suppress(OSError):
+            if hasattr(os, "SCHED_IDLE") and os.sched_getscheduler(pid) == os.SCHED_IDLE:
+                os.sched_setscheduler(pid, os.SCHED_OTHER, os.sched_param(0))
+            os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0))
+    process.kill()
 
 
 def run_module(name: str, arguments: list[str], stdin: socket.socket, *, stdout: int) -> StartedProcess:
