@@ -302,30 +302,6 @@ def test_a_body_with_steady_progress_may_take_hours(
         assert wire.read_response().facts["files"]["file"]["size"] == 400_000
 
 
-def test_pipelined_requests_are_processed_one_by_one(listener: ListenerHarness) -> None:
-    with RawConnection(listener.port) as wire:
-        wire.send(build_request("GET", "/slow") + b"".join(build_request("GET", f"/{number}") for number in range(300)))
-        assert listener.entered.wait(10)
-        with RawConnection(listener.port) as other:
-            assert ping(other)
-        assert [head.path for head in listener.heads] == ["/slow", "/ping"]
-        listener.gate.set()
-        assert [wire.read_response().facts["path"] for _ in range(301)] == [
-            "/slow",
-            *(f"/{number}" for number in range(300)),
-        ]
-
-
-def test_a_client_that_closes_its_sending_side_gets_its_responses(listener: ListenerHarness) -> None:
-    with RawConnection(listener.port) as wire:
-        wire.send(build_request("GET", "/slow") + build_request("GET", "/b"))
-        wire.socket.shutdown(socket.SHUT_WR)
-        assert listener.entered.wait(10)
-        listener.gate.set()
-        assert [wire.read_response().facts["path"] for _ in range(2)] == ["/slow", "/b"]
-        assert wire.read_to_end() == b""
-
-
 def test_silent_connections_do_not_slow_down_others(
     listener: ListenerHarness, monkeypatch: pytest.MonkeyPatch, connect: Connect
 ) -> None:

@@ -275,15 +275,13 @@ class Server:
             listener.stop_accepting()
         # An idle connection may be about to receive a request: a proxy reuses its connections, and cannot repeat a POST
         # if one is closed. The response to that request announces the end of the connection.
-        close_at: dict[Channel, float] = {}
+        ends: dict[Channel, float] = {}
         self._run_once(0)  # requests that have arrived meanwhile are answered
         while (now := self.limiter.clock()) < until:
             for channel in self._list_channels():
                 if channel.current_phase() not in _PHASES_BETWEEN_REQUESTS:
-                    close_at.pop(channel, None)
-                elif (
-                    now >= close_at.setdefault(channel, now + _NEXT_REQUEST_SECONDS) and not channel.has_unread_bytes()
-                ):
+                    ends.pop(channel, None)
+                elif now >= ends.setdefault(channel, now + _NEXT_REQUEST_SECONDS) and not channel.has_unread_bytes():
                     channel.handle_close()
             if not self._list_channels():
                 return
