@@ -16,7 +16,7 @@ from docshare.server.store.database import Store
 from docshare.server.store.migrations import STEPS, DatabaseTooNew, migrate
 from docshare.server.store.postgresql import PostgresqlStore
 from docshare.server.store.tables import InstanceSecret
-from tests.support.engines.postgresql import drop_store, make_store
+from tests.support.engines.postgresql import drop_store, make_store, wait_for_sessions
 from tests.support.polling import wait_until
 
 
@@ -36,16 +36,6 @@ def count_secrets(store: PostgresqlStore) -> int:
 
 def insert_secret(store: PostgresqlStore, name: str) -> None:
     store.execute("INSERT INTO instance_secrets (name, value) VALUES (?, ?)", (name, b"\x00\xff"))
-
-
-def wait_for_sessions(store: PostgresqlStore, count: int) -> None:
-    """Return once ``count`` sessions of the database wait for a lock."""
-    query = (
-        "SELECT COUNT(DISTINCT l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
-        "WHERE NOT l.granted AND d.datname = current_database()"
-    )
-    with psycopg.connect(store.engine.pool.conninfo, autocommit=True) as connection:
-        wait_until(lambda: connection.execute(query).fetchone() == (count,))
 
 
 def test_a_query_is_spelled_for_its_store_also_if_another_was_opened_later(
@@ -342,11 +332,11 @@ def test_a_lost_connection_is_a_host_fault_and_later_statements_succeed(
 ) -> None:
     one, other = stores
     count_secrets(one)
-    query = "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid = ANY(%s)"
+    ending = "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid = ANY(%s)"
     with psycopg.connect(other.engine.pool.conninfo, autocommit=True) as connection:
         others = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        found_pids = [pid for (pid,) in connection.execute(others).fetchall()]
-        wait_until(lambda: connection.execute(query, (found_pids,)).fetchone() == (0,))
+        pids = [pid for (pid,) in connection.execute(others)]
+        wait_until(lambda: connection.execute(ending, (pids,)).fetchone() == (0,))
     found = None
     for _ in range(30):  # once for each connection of the pool
         try:

@@ -17,6 +17,7 @@ import psycopg
 
 from docshare.server.store.migrations import migrate
 from docshare.server.store.postgresql import PostgresqlStore
+from tests.support.polling import wait_until
 from tests.support.ports import find_free_port
 
 _MEMORY = Path("/dev/shm")  # each test has its own database, and a disk would take most of the time
@@ -155,3 +156,10 @@ def drop_store(name: str) -> None:
     if database is not None and _server is not None:
         with psycopg.connect(_server, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE {database} WITH (FORCE)")
+
+
+def wait_for_sessions(store: PostgresqlStore, count: int) -> None:
+    """Return once ``count`` sessions of the database wait for a lock."""
+    query = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    with psycopg.connect(store.engine.pool.conninfo, autocommit=True) as connection:
+        wait_until(lambda: connection.execute(query).fetchone() == (count,))
