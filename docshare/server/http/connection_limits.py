@@ -47,7 +47,7 @@ _EVICTION_ORDER = (
 """The order in which connections are closed to make room: each phase, with the minimum time in it in seconds. As long
 as there are others to close, a new connection gets time to send its request, and an active one to progress."""
 _LAST_RESORT = ((Phase.WAITING, 0.0), (Phase.TRANSFERRING, 0.0))
-"""What is closed if nothing else can be, after the queued requests of the largest network. A newcomer whose network has
+"""The last connections to be closed, after the queued requests of the largest network. A newcomer whose network has
 more connections than the other one is refused instead: otherwise, a network whose requests fill the server could close
 the connection of a visitor, again and again, before its request arrives."""
 
