@@ -6,13 +6,13 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from tests.support.people.cast import World
-
-_PATIENCE_S = 0.5  # a file that the request has locked stays locked until its end
+from tests.support.polling import wait_until
 
 
 class Interruption:
     """Calls ``act`` once, before the transaction ``number`` (from 1) of the thread that created it.
 
+    The transaction begins when ``act`` has returned, or waits for a lock of the request, which keeps it until its end.
     ``has_happened``: whether there were that many transactions.
     """
 
@@ -37,7 +37,11 @@ class Interruption:
             self._left -= 1
             if self._left == 0:
                 self.has_happened = True
-                self._acting = threading.Thread(target=self._act)
-                self._acting.start()
-                self._acting.join(_PATIENCE_S)
+                self._acting = acting = threading.Thread(target=self._act)
+                acting.start()
+                wait_until(lambda: not acting.is_alive() or self._is_lock_contended())
         return self._write(*args)
+
+    def _is_lock_contended(self) -> bool:
+        """Return whether one thread waits for a lock that the other one holds."""
+        return any(users > 1 for _, users in list(self._world.rt.db._key_locks._locks.values()))
