@@ -15,12 +15,13 @@ _HOP_BY_HOP = {"connection", "transfer-encoding", "keep-alive", "content-length"
 class LossyProxy:
     """``url``: where it listens. ``counts``: chooses the counted requests by method and path. For the n-th of them
     (from 1), it calls ``before`` on arrival and ``after`` once the server has responded; ``loses(n)`` drops the
-    response."""
+    response. ``pending``: the counted requests to which the server has not responded."""
 
     def __init__(self) -> None:
         self.url = ""
         self.seen = 0
         self.lost = 0
+        self.pending: set[int] = set()
         self.counts: Callable[[str, str], bool] = lambda method, path: method == "POST"
         self.before: Callable[[int], None] = lambda n: None
         self.after: Callable[[int], None] = lambda n: None
@@ -39,8 +40,13 @@ class _LossyHandler(BaseHTTPRequestHandler):
         if proxy.counts(self.command, self.path):
             proxy.seen += 1
             n = proxy.seen
-            proxy.before(n)
-        status, headers, content = self._ask(body)
+            proxy.pending.add(n)
+        try:
+            if n:
+                proxy.before(n)
+            status, headers, content = self._ask(body)
+        finally:
+            proxy.pending.discard(n)
         if n:
             proxy.after(n)
         if n and proxy.loses(n):

@@ -13,6 +13,7 @@ import pytest
 import requests
 
 from tests.support.documents.pdfs import simple_pdf
+from tests.support.polling import wait_until
 from tests.support.servers.lossy_proxy import LossyProxy, lossy_proxy
 from tests.support.servers.server_process import COMMAND, ServerProcess, make_env, run_docshare, run_server
 
@@ -69,14 +70,20 @@ def read_result(path: Path) -> list[dict[str, str]]:
 
 
 class KillableCommand:
-    """Runs one command repeatedly until it exits by itself; ``kill`` stops it at once."""
+    """Runs one command repeatedly until it exits by itself; ``kill`` stops it at once.
 
-    def __init__(self, env: dict[str, str]) -> None:
+    The server has handled the request of a killed command, which ``proxy`` forwards, before the next one starts:
+    otherwise the next one could not find what that request creates.
+    """
+
+    def __init__(self, env: dict[str, str], proxy: LossyProxy) -> None:
         self._env = env
+        self._proxy = proxy
         self.kills = 0
         self.process: subprocess.Popen[str] | None = None
 
     def kill(self) -> None:
+        wait_until(lambda: self.process is not None)  # it may send a request before its start is noted here
         process = self.process  # by the time it has exited this may be the next one
         assert process is not None
         process.kill()
@@ -86,6 +93,8 @@ class KillableCommand:
     def run(self, *line: str | Path) -> str:
         """Return its standard error once it exits with 0."""
         while True:
+            self.process = None
+            wait_until(lambda: not self._proxy.pending)
             with subprocess.Popen(
                 [*COMMAND, *map(str, line)],
                 env=self._env,
@@ -117,7 +126,7 @@ def assert_no_duplicates(server: ServerProcess, file: str, out: Path, labels: li
 def test_a_thousand_links_of_five_files_survive_kills_and_lost_responses_without_duplicates(
     server: ServerProcess, proxy: LossyProxy, env: dict[str, str], tmp_path: Path
 ) -> None:
-    victim = KillableCommand(env)
+    victim = KillableCommand(env, proxy)
 
     def kill_before(n: int) -> None:
         if n in KILLED_BEFORE_THE_SERVER_ACTS or n - 1 in KILLED_AFTER_THE_RESPONSE:
@@ -165,7 +174,7 @@ def test_ctrl_c_leaves_a_result_that_records_the_progress(
 ) -> None:
     file, out = upload_file(server), tmp_path / "links.csv"
     source = write_recipients(tmp_path / "guests.csv", "Guest", 6)
-    victim = KillableCommand(env)
+    victim = KillableCommand(env, proxy)
     line = ("variants", "create", file, "--from-csv", str(source), "--out", str(out))
 
     def interrupt(n: int) -> None:
