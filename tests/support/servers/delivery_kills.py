@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+import threading
 import time
 from collections import Counter
 from contextlib import AbstractContextManager, ExitStack
@@ -12,7 +13,7 @@ import requests
 
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.outside.import_source import Script
-from tests.support.outside.receivers import OK, FakeReceiver, ReceivedRequest, open_receiver
+from tests.support.outside.receivers import OK, FakeReceiver, open_receiver
 from tests.support.polling import wait_until
 from tests.support.servers.server_process import ServerProcess, run_server
 
@@ -39,24 +40,31 @@ def kill_during_deliveries(folder: Path, rounds: int, seed: int, *, events: int 
     account = DeliveryTally()
     with ExitStack() as stack:
         receivers = [stack.enter_context(open_receiver()) for _ in range(RECEIVERS)]
+        may_respond = threading.Event()
         for receiver in receivers:
-            receiver.choose_script = _accept_slowly
+            receiver.choose_script = lambda hit: _accept_slowly(may_respond)
         uuid = ""
         for _ in range(rounds):
             with _start_server(folder) as server:
                 uuid = uuid or _create_file_and_webhooks(server, receivers)
-                _make_events(server, uuid, events, account)
-                if chance.random() < 0.7:  # otherwise it may be killed before it claims the first one
+                may_respond.set()
+                _make_events(server, uuid, events - 1, account)
+                is_claim_awaited = chance.random() < 0.7  # otherwise it may be killed before it claims the first one
+                if is_claim_awaited:
+                    may_respond.clear()  # so that the last event is in progress until the kill
+                _make_events(server, uuid, 1, account)
+                if is_claim_awaited:
                     wait_until(lambda: _count_claimed(folder))
                 time.sleep(chance.uniform(0, 0.4))
                 server.process.kill()
                 server.process.wait()
+                may_respond.set()
             account.kills += 1
             account.claimed_deliveries += _count_claimed(folder)
         for receiver in receivers:
             receiver.set_script(OK)
         with _start_server(folder) as server:
-            wait_until(lambda: _count_queued(server) == 0, seconds=60)
+            wait_until(lambda: _count_queued(server) == 0, seconds=150)  # with a retry after a minute
         _compare_deliveries(folder, receivers, account)
     return account
 
@@ -65,8 +73,9 @@ def _start_server(folder: Path) -> AbstractContextManager[ServerProcess]:
     return run_server(folder, DOCSHARE_RATE_LIMIT="1000000", DOCSHARE_WEBHOOK_ALLOW="127.0.0.0/8")
 
 
-def _accept_slowly(hit: ReceivedRequest) -> Script:
+def _accept_slowly(may_respond: threading.Event) -> Script:
     time.sleep(_HOLD_S)
+    may_respond.wait()
     return OK
 
 
