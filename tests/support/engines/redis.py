@@ -53,7 +53,7 @@ class RedisServer:
         with redis.Redis.from_url(self.url, socket_timeout=1) as client:
             try:
                 return bool(client.ping())
-            except redis.ConnectionError:
+            except (redis.ConnectionError, redis.TimeoutError):  # it has not started to listen, or to answer
                 return False
 
     def pause(self) -> None:
