@@ -3,6 +3,8 @@
 import re
 import shlex
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -34,12 +36,15 @@ def use_installed_program(line: str) -> list[str]:
     return [*COMMAND, *words, *(["--port", "0"] if words[0] == "serve" else [])]
 
 
-def read_in_browser(link: str) -> None:
-    """Read the document at ``link`` in a real browser and close it."""
+@contextmanager
+def read_in_browser(link: str) -> Iterator[None]:
+    """Read the document at ``link`` in a real browser, and close the page. The browser, which sends the last report of
+    the page after that, ends with the block."""
     with sync_playwright() as playwright:
         browser = launch(playwright)
         with visitor(browser) as person:
             read_to_page_three(person, link)
+            yield
         browser.close()
 
 
@@ -53,8 +58,10 @@ def test_the_two_readme_commands_report_that_page_three_was_read(tmp_path: Path)
         try:
             _, link = (server.stdout.readline().strip() for _ in range(2))
             waiting = [*use_installed_program(second), "--timeout", "3m"]
-            with subprocess.Popen(waiting, env=env, stdout=subprocess.PIPE, text=True) as waiter:
-                read_in_browser(link)
+            with (
+                subprocess.Popen(waiting, env=env, stdout=subprocess.PIPE, text=True) as waiter,
+                read_in_browser(link),
+            ):
                 output, _ = waiter.communicate(timeout=200)
             view_line = server.stdout.readline()
         finally:
