@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from tests.support.engines.postgresql import drop_store, make_store
-from tests.support.engines.redis import RedisServer, run_redis
+from tests.support.engines.redis import RedisServer, make_patient_environ, run_redis
 from tests.support.polling import wait_until
 from tests.support.servers.server_process import make_env, run_docshare, run_server, start_server
 
@@ -20,6 +20,7 @@ def test_two_processes_on_one_database_share_the_limit_of_a_key(tmp_path: Path, 
         "DOCSHARE_REDIS_URL": redis_server.url,
         "DOCSHARE_RATE_LIMIT": "10",
         "DOCSHARE_STORAGE_URL": (tmp_path / "shared").as_uri(),
+        **make_patient_environ(tmp_path / "patience"),
     }
     (tmp_path / "shared").mkdir()
     try:
@@ -46,7 +47,8 @@ def test_two_processes_on_one_database_share_the_limit_of_a_key(tmp_path: Path, 
 def test_a_server_starts_without_redis_and_connects_later(tmp_path: Path) -> None:
     with run_redis() as redis:
         redis.kill()
-        with run_server(tmp_path, DOCSHARE_REDIS_URL=redis.url) as server:
+        patience = make_patient_environ(tmp_path / "patience")
+        with run_server(tmp_path, DOCSHARE_REDIS_URL=redis.url, **patience) as server:
             health = f"{server.url}/healthz?details"
             first = requests.get(health, timeout=10)
             assert (first.status_code, first.json()["status"], first.json()["redis"]) == (200, "ok", False)

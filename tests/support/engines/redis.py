@@ -1,6 +1,7 @@
 """A local Redis server that stores nothing on disk."""
 
 import atexit
+import os
 import shutil
 import signal
 import socket
@@ -95,6 +96,26 @@ def start_for_run() -> str:
     context = run_redis()
     atexit.register(context.__exit__, None, None, None)
     return context.__enter__().url
+
+
+_PATIENCE = """\
+import sys
+
+if "serve" in sys.orig_argv:
+    from docshare.server.outbound import shared_memory
+
+    shared_memory._TIMEOUT_S = 10.0
+    shared_memory._START_S = 60.0
+"""
+
+
+def make_patient_environ(folder: Path) -> dict[str, str]:
+    """Return variables with which a server in another process waits for Redis as long as a busy machine needs. Its
+    Python imports a module in ``folder`` at the start."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(_PATIENCE)
+    known = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": f"{folder}{os.pathsep}{known}" if known else str(folder)}
 
 
 @contextmanager
