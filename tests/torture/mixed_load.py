@@ -217,8 +217,15 @@ def compute_slope_per_hour(samples: list[LoadSample], value: Callable[[LoadSampl
     return statistics.linear_regression([one.at / 3600 for one in late], [value(one) for one in late]).slope
 
 
-def run_load(minutes: float, clients: int, rate: float, sample_s: float = 5.0) -> LoadTally:
-    """Load a server for ``minutes`` with ``clients`` that send ``rate`` requests per second in total.
+def run_load(
+    minutes: float,
+    clients: int,
+    rate: float,
+    sample_s: float = 5.0,
+    is_complete: Callable[[LoadTally], bool] = lambda tally: True,
+) -> LoadTally:
+    """Load a server for ``minutes``, and until ``is_complete``, with ``clients`` that send ``rate`` requests per second
+    in total.
 
     A sample of its resource usage is taken every ``sample_s`` seconds."""
     tally, stop = LoadTally(), threading.Event()
@@ -235,7 +242,7 @@ def run_load(minutes: float, clients: int, rate: float, sample_s: float = 5.0) -
         for thread in threads:
             thread.start()
         began = time.monotonic()
-        while (at := time.monotonic() - began) < minutes * 60:
+        while (at := time.monotonic() - began) < minutes * 60 or not is_complete(tally):
             tally.samples.append(take_sample(server, at))
             receiver.requests.clear()
             time.sleep(sample_s)
