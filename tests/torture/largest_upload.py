@@ -9,6 +9,7 @@ short form does not judge its time.
 import http.client
 import json
 import math
+import stat
 import statistics
 import sys
 import tempfile
@@ -77,11 +78,12 @@ class ResourceWatch:
         return wrong + ([f"{name}: {self.memory} bytes of memory"] if self.memory > _MOST_MEMORY else [])
 
     def _measure_stored(self) -> int:
-        total = 0
+        sizes: dict[int, int] = {}  # by inode: a file that is moved meanwhile may be listed twice
         for path in self.server.data_dir.rglob("*"):
             with suppress(OSError):
-                total += path.stat().st_size if path.is_file() else 0
-        return total
+                found = path.stat()
+                sizes[found.st_ino] = found.st_size if stat.S_ISREG(found.st_mode) else 0
+        return sum(sizes.values())
 
     def _measure_memory(self) -> int:
         """Return the anonymous memory of the server process, without the page cache of files."""
