@@ -339,8 +339,14 @@ def _check_at_the_end(server: KilledServer, documents: list[TrackedDocument], be
 
 
 def _find_plain_blobs(data_dir: Path) -> list[Path]:
-    found = (data_dir / "blobs").rglob("*/*")
-    return [path for path in found if path.read_bytes().startswith(b"%PDF-")]
+    return [path for path in (data_dir / "blobs").rglob("*/*") if _is_plain(path)]
+
+
+def _is_plain(path: Path) -> bool:
+    try:
+        return path.read_bytes().startswith(b"%PDF-")
+    except FileNotFoundError:  # the server has just deleted it
+        return False
 
 
 def main() -> int:
