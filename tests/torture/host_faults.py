@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -284,10 +284,10 @@ def check_stopped_server(server: SmallDiskServer, figures: FaultFigures) -> None
 
 
 def _find_tracer(pid: int) -> int:
-    tracers = {
-        int(re.search(r"TracerPid:\s+(\d+)", task.read_text())[1])  # type: ignore[index]
-        for task in Path(f"/proc/{pid}/task").glob("*/status")
-    }
+    tracers = set()
+    for task in Path(f"/proc/{pid}/task").glob("*/status"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
+            tracers.add(int(re.search(r"TracerPid:\s+(\d+)", task.read_text())[1]))  # type: ignore[index]
     return tracers.pop() if len(tracers) == 1 else 0
 
 
