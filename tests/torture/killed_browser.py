@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
@@ -25,12 +26,14 @@ from docshare.server.services.readership import viewing
 from tests.support.browsers.browser import CHROMIUM, DESKTOP, SWITCHES, wait_for_page
 from tests.support.documents.pdfs import A4, simple_pdf
 from tests.support.people.cast import World, make_runtime, make_world
+from tests.support.polling import wait_until
 from tests.support.servers.in_process_server import RunningClock, serve_world
 
 LOST_MS = 3_000
 SEEN_MS = 1_000
 PAGES = 5
 KILLS = 12
+_OPEN = ("01", "08")  # established, and closed by the other side only (tcp_states.h)
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,12 @@ def kill_browser(group: int) -> None:
         return
 
 
+def has_connections(port: int) -> bool:
+    """Return whether this process has open connections that its server on ``port`` of 127.0.0.1 accepted."""
+    rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
+    return any(int(local.rpartition(":")[2], 16) == port and state in _OPEN for _, local, _, state, *_ in rows)
+
+
 def read_and_kill(playwright: Playwright, world: World, url: str, seconds: list[float]) -> ReadingLoss:
     """Read one page after another for the given seconds, and kill the browser on the last page."""
     short_id = str(world.pia.upload(simple_pdf(pages=PAGES, size=A4))["shortId"])
@@ -103,7 +112,7 @@ def read_and_kill(playwright: Playwright, world: World, url: str, seconds: list[
             else:
                 kill_browser(group)
             true_ms[number] = (time.monotonic() - shown_at) * 1_000
-    time.sleep(0.2)
+    wait_until(lambda: not has_connections(urlsplit(url).port or 0))  # the server has read what the browser sent
     world.clock.advance(minutes=6)
     viewing.end_due_sessions(world.rt)
     counted = world.rt.db.fetch_all(
