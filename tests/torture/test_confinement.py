@@ -95,7 +95,7 @@ def test_every_attempt_in_a_worker_of_an_ordinary_user_is_blocked() -> None:
     if os.geteuid() != 0:
         pytest.skip("all tests already run as an ordinary user")
     command, environment = confinement.build_ordinary_user_command("--short")
-    done = subprocess.run(command, cwd=confinement.ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=confinement.ROOT, env=environment, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "render: 0 of" in done.stdout
     assert f"layers missing: {list(ConfinementProbe().measure().list_missing())}" in done.stdout
