@@ -67,6 +67,13 @@ class Terminal:
                 raise AssertionError(f"{text!r} was not shown, but: {self.shown[after:]!r}")
         return self.shown
 
+    def wait_for_prompt(self, prompt: str, *, after: int = 0) -> None:
+        """Wait until the output after the position ``after`` ends with ``prompt``."""
+        give_up = time.monotonic() + _TIMEOUT_S
+        while not self.shown[after:].endswith(prompt):
+            if not self._read(give_up):
+                raise AssertionError(f"{prompt!r} was not the end of: {self.shown[after:]!r}")
+
     def read_until_quiet(self, quiet: float = 0.3) -> str:
         """Read until ``quiet`` seconds pass without output; return everything shown so far."""
         while self._read(time.monotonic() + quiet):

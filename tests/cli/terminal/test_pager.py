@@ -21,6 +21,7 @@ DOCSHARE = [sys.executable, "-m", "docshare"]
 LAST_LINE = "Default parents of those directories."
 MANY = [make_file(number) for number in range(1, 1001)]  # more than fits in the buffer of a pipe
 LAST_NAME = "report 1000.pdf"
+LESS_PROMPT = ":\x1b[K"
 needs_less = pytest.mark.skipif(not shutil.which("less"), reason="less is not installed")
 
 
@@ -105,12 +106,14 @@ def env(shell: Shell, api: FakeApi, pager: Path) -> dict[str, str]:
 
 
 def run(env: dict[str, str], *line: str, keys: str = "", **more: str) -> TerminalOutput:
-    """Run a command, and press ``keys`` when its first rows are shown."""
+    """Run a command, and press ``keys`` of less when its first rows are shown."""
     with Terminal([*DOCSHARE, *line], {**env, **more}) as terminal:
         if keys:
             terminal.wait_for_text("report 10.pdf")
+        typed_at = 0
         for key in keys:
-            terminal.read_until_quiet()  # less drops keys that come with Ctrl-C
+            terminal.wait_for_prompt(LESS_PROMPT, after=typed_at)  # less drops keys that come with Ctrl-C
+            typed_at = len(terminal.shown)
             terminal.type(key)
         return terminal.wait_for_exit()
 
