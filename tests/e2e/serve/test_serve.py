@@ -11,7 +11,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 import requests
@@ -19,6 +19,8 @@ import requests
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.people.reader import DESKTOP
 from tests.support.people.share_page import parse_facts
+from tests.support.polling import wait_until
+from tests.support.ports import is_refused
 from tests.support.servers.server_process import COMMAND, run_docshare, run_server, start_server
 
 
@@ -74,9 +76,10 @@ def test_a_stop_finishes_running_uploads(env: dict[str, str], tmp_path: Path) ->
 
         def send_slowly():  # type: ignore[no-untyped-def]
             yield head + body[:100]
-            time.sleep(0.3)  # until the server has received it: a stop closes connections without a request
+            # A stop closes connections without a request.
+            wait_until(lambda: list((server.data_dir / "tmp").iterdir()))
             server.process.send_signal(signal.SIGTERM)
-            time.sleep(0.5)
+            wait_until(lambda: is_refused("127.0.0.1", urlsplit(server.url).port or 0))
             yield body[100:] + tail
 
         answer = requests.post(
@@ -334,10 +337,7 @@ def test_a_server_runs_with_closed_standard_streams(env: dict[str, str], tmp_pat
     script = f"{' '.join(COMMAND)} serve --port 0 --ready-file {ready} >&- 2>&- <&- & echo $!"
     pid = int(subprocess.run(["sh", "-c", script], env=env, capture_output=True, text=True, check=True).stdout)
     try:
-        deadline = time.monotonic() + 20
-        while not ready.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(ready.exists, seconds=60)
         assert requests.get(ready.read_text().strip() + "/healthz", timeout=10).status_code == 200
     finally:
         subprocess.run(["kill", str(pid)], check=True)

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +17,8 @@ import requests
 
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.engines.postgresql import open_database
+from tests.support.polling import wait_until
+from tests.support.ports import is_refused
 from tests.support.servers.server_process import ServerProcess, make_env, run_docshare, run_server, start_server
 
 
@@ -49,13 +50,6 @@ def list_workers(server: ServerProcess) -> set[int]:
 def find_instances(server: ServerProcess) -> set[str]:
     """Return the instance names that respond to 40 new connections."""
     return {requests.get(f"{server.url}/healthz?details", timeout=10).json()["instance"] for _ in range(40)}
-
-
-def wait_until(is_true: object, seconds: float = 30) -> None:
-    until = time.monotonic() + seconds
-    while not is_true():  # type: ignore[operator]
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def test_two_processes_serve_one_instance(address: str, tmp_path: Path) -> None:
@@ -202,19 +196,11 @@ def test_a_stop_refuses_connections_while_a_request_is_running(address: str, tmp
         wait_until(lambda: list((server.data_dir / "tmp").iterdir()))
         server.process.terminate()
         place = urlsplit(server.url)
-        wait_until(lambda: is_refused(str(place.hostname), place.port or 0), seconds=8)
+        wait_until(lambda: is_refused(str(place.hostname), place.port or 0))
         assert server.process.poll() is None
         finish.set()
         assert status.result() == 200
         assert server.process.wait(30) == 0
-
-
-def is_refused(host: str, port: int) -> bool:
-    try:
-        socket.create_connection((host, port), timeout=5).close()
-    except ConnectionError:
-        return True
-    return False
 
 
 def test_worker_processes_end_with_their_parent(address: str, tmp_path: Path) -> None:
