@@ -37,7 +37,7 @@ def test_a_signal_that_does_not_interrupt_the_main_thread_stops_the_server(tmp_p
         line, env=make_env(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
     try:
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0  # it has to start first
     finally:
         process.kill()
         process.communicate(timeout=30)
