@@ -25,10 +25,10 @@ def test_a_view_limit_admits_exactly_its_units_of_200_concurrent_readers(tmp_pat
 
         def read() -> None:
             with requests.Session() as browser:
-                browser.get(made["shareUrl"], timeout=60)
-                barrier.wait(60)
-                entered = browser.post(f"{made['shareUrl']}/enter", allow_redirects=False, timeout=60).status_code
-                page = browser.get(f"{made['shareUrl']}/text/1.json?v=1", timeout=60).status_code
+                browser.get(made["shareUrl"], timeout=120)
+                barrier.wait(120)
+                entered = browser.post(f"{made['shareUrl']}/enter", allow_redirects=False, timeout=120).status_code
+                page = browser.get(f"{made['shareUrl']}/text/1.json?v=1", timeout=120).status_code
                 answers.append((entered, page))
 
         threads = [threading.Thread(target=read) for _ in range(READERS)]
