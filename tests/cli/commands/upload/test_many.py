@@ -219,12 +219,12 @@ def test_an_interrupted_run_prints_the_completed_uploads(
         arrived.clear()
         command = [sys.executable, "-m", "docshare", "upload", *map(str, three_pdfs), "--jobs", jobs]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=shell.env) as process:
-            assert arrived.wait(20)
+            assert arrived.wait(60)
             assert process.stdout is not None
             if jobs == "1":
                 assert process.stdout.readline().startswith(b"https://")
             process.send_signal(signal.SIGINT)
-            assert process.wait(10) == 130
+            assert process.wait(30) == 130
 
 
 # --- parallel uploads ------------------------------------------------------------------------------------------------
