@@ -81,7 +81,12 @@ def test_directories_of_the_environment_are_used(shell: Shell, tmp_path: Path) -
 
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
-def test_zsh_gets_a_folder_that_it_searches_and_no_line(shell: Shell, tmp_path: Path) -> None:
+def test_zsh_gets_a_folder_that_it_searches_and_no_line(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A busy machine needs longer to start a shell that loads its completions.
+    monkeypatch.setattr("docshare.cli.completion.shells._SECONDS", 60)
+    monkeypatch.setattr("docshare.cli.commands.doctor.checks.TIMEOUT_S", 60.0)
     folder = tmp_path / "my functions"
     folder.mkdir()
     assert install(shell, "zsh", "--print")["line"].startswith("fpath=(~/.zfunc $fpath)")
