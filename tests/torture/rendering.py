@@ -32,6 +32,7 @@ CLIENTS = 12
 IMAGES = 48
 UPLOADS = 12
 TRIAL_COOKIE = "viewer-cookies=1"  # as in a browser that has opened a gate before
+_TIMEOUT_S = 120  # of a request: under attack, a slow machine needs minutes
 READER_RATIO, UPLOAD_RATIO = 3.0, 2.0
 
 
@@ -253,7 +254,7 @@ def send_flood(attack_requests: list[AttackRequest], clients: int, stop: Event, 
                     more["headers"]["Authorization"] = f"Bearer {request.key}"
                     more["files"] = {"file": ("a.pdf", request.body, "application/pdf")}
                 try:
-                    status = session.request(request.method, request.url, timeout=30, **more).status_code
+                    status = session.request(request.method, request.url, timeout=_TIMEOUT_S, **more).status_code
                 except requests.RequestException:
                     status = 0
                 with lock:
@@ -280,7 +281,7 @@ def attack_in_background(attack_requests: list[AttackRequest], clients: int) -> 
         yield lambda: get_statuses
     finally:
         stop.set()
-        get_statuses.update(counts.get(timeout=60))
+        get_statuses.update(counts.get(timeout=_TIMEOUT_S + 30))
         process.join(10)
 
 
@@ -314,7 +315,7 @@ def measure_reading(stage: FloodedServer, seed: int, pages: int = IMAGES) -> Res
     name = stage.innocent.upload_and_share(pdfs.dense_text_pdf(2 * pages, seed))
     attack_requests = iter(stage.build_image_requests(name, range(1, 2 * pages, 2)))
     with requests.Session() as session:
-        return measure_calls(lambda: session.get(next(attack_requests).url, timeout=30).status_code, pages)
+        return measure_calls(lambda: session.get(next(attack_requests).url, timeout=_TIMEOUT_S).status_code, pages)
 
 
 def measure_uploads(stage: FloodedServer, seed: int, times: int = UPLOADS) -> ResponseTimes:
