@@ -116,8 +116,9 @@ def _share_through_owner(
             f"a server is already running on {data_dir}: process {owner.pid} at {owner.base_url}",
             hint="Stop it first, or use another --data. To share a file through it: docshare serve FILE",
         )
-    ctx.note(f"using the running server (process {owner.pid})")
     email = run_on_directory(data_dir, "owner", {})["email"]
+    owner = find_owner(data_dir) or owner  # the answer may be of a server that was starting at another address
+    ctx.note(f"using the running server (process {owner.pid})")
     key = run_on_directory(data_dir, "key create", {"email": email, "name": _API_KEY_NAME})
     try:
         _announce_ready(ctx, plan, owner.base_url, key["key"])

@@ -1,0 +1,57 @@
+"""Commands on the data directory of a server that is starting: it has not stored its address yet."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import requests
+
+from docshare.server.store.lock import is_locked
+from tests.support.documents.pdfs import simple_pdf
+from tests.support.polling import wait_until
+from tests.support.ports import find_free_port
+from tests.support.servers.server_process import COMMAND, start_server
+
+# The server stores its address once a file exists, whose path is the first argument.
+ANNOUNCE_LATE = """
+import sys, time
+from pathlib import Path
+from docshare.server import instance
+may_announce, announce = Path(sys.argv.pop(1)), instance.announce
+
+def announce_late(*given):
+    while not may_announce.exists():
+        time.sleep(0.02)
+    announce(*given)
+
+instance.announce = announce_late
+from docshare.__main__ import main
+sys.exit(main())
+"""
+
+
+def test_files_are_shared_through_a_server_that_starts_at_another_address(env: dict[str, str], tmp_path: Path) -> None:
+    """The address in the data directory is that of the server before."""
+    (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
+    before, old_url = start_server("--port", str(find_free_port()), env=env)
+    before.terminate()
+    before.communicate(timeout=30)
+    go, options = tmp_path / "go", {"env": env, "stdout": subprocess.PIPE, "text": True}
+    line = [sys.executable, "-c", ANNOUNCE_LATE, str(go), "serve", "--port", "0"]
+    with socket.create_server(("127.0.0.1", urlsplit(old_url).port or 0)) as stranger:
+        starting = subprocess.Popen(line, **options)  # type: ignore[call-overload]
+        wait_until(lambda: is_locked(tmp_path / "data" / "lock"))
+        sharing = subprocess.Popen([*COMMAND, "serve", str(tmp_path / "a.pdf")], **options)  # type: ignore[call-overload]
+        try:
+            stranger.settimeout(60)
+            stranger.accept()[0].close()  # the second process has read the old address
+            go.touch()
+            url = starting.stdout.readline().strip()
+            assert sharing.stdout.readline().strip() == url
+            assert requests.get(sharing.stdout.readline().strip(), timeout=10).status_code == 200
+        finally:
+            for process in (sharing, starting):
+                process.terminate()
+                process.communicate(timeout=30)
