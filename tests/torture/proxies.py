@@ -109,6 +109,13 @@ def write_document(path: Path, size: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _read_size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:  # the proxy has just deleted it
+        return 0
+
+
 def check_proxy(proxy: str, folder: Path, size: int) -> bool:
     """Upload and download ``size`` bytes through ``proxy``; print the result, and return whether it was correct."""
     make_certificate(folder, "localhost")
@@ -135,7 +142,7 @@ def check_proxy(proxy: str, folder: Path, size: int) -> bool:
             with requests.get(f"{api}/content", headers=headers, verify=verify, stream=True, timeout=60) as answer:
                 for block in answer.iter_content(_BLOCK):
                     got.update(block)
-            spooled = sum(path.stat().st_size for name in _SPOOLS for path in (folder / name).rglob("*"))
+            spooled = sum(_read_size(path) for name in _SPOOLS for path in (folder / name).rglob("*"))
     finally:
         process.terminate()
         process.communicate()
