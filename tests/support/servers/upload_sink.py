@@ -34,9 +34,15 @@ def _serve(listener: socket.socket) -> None:
 def _discard_request(peer: socket.socket, room: memoryview) -> None:
     head = b""
     while b"\r\n\r\n" not in head:
-        head += peer.recv(65536)
+        block = peer.recv(65536)
+        if not block:
+            return
+        head += block
     length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0)
     left = length - len(head.partition(b"\r\n\r\n")[2])
     while left > 0:
-        left -= peer.recv_into(room)
+        received = peer.recv_into(room)
+        if not received:
+            return
+        left -= received
     peer.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(ANSWER), ANSWER))
