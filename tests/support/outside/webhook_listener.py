@@ -25,7 +25,7 @@ from tests.support.shell import CommandResult, Shell
 Listen = Callable[..., AbstractContextManager["ListenerProcess"]]
 """Starts a listener with the options it is called with."""
 
-_TIMEOUT_S = 30.0  # seconds without output until a process counts as stuck
+_TIMEOUT_S = 60.0  # seconds without output until a process counts as stuck
 _END = ""
 _SECRET = re.compile("whsec_[0-9a-f]{64}")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 COMMAND = [sys.executable, "-m", "docshare"]
+_TIMEOUT_S = 120  # for programs that start several others, on a busy machine
 
 
 @dataclass
@@ -41,7 +42,7 @@ def make_env(folder: Path, **more: str) -> dict[str, str]:
 
 def run_docshare(*args: str, env: dict[str, str], **more: Any) -> subprocess.CompletedProcess[str]:
     """Run one command; capture stdout and stderr as text."""
-    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60, "check": False} | more
+    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": _TIMEOUT_S, "check": False} | more
     return subprocess.run([*COMMAND, *args], env=env, stdin=subprocess.DEVNULL, **options)
 
 
@@ -78,7 +79,7 @@ def run_server(
         yield ServerProcess(url, token, data_dir, process)
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=_TIMEOUT_S)
 
 
 def _create_owner_key(data_dir: Path, tier: str, env: dict[str, str]) -> str:
