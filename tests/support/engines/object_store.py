@@ -127,7 +127,7 @@ class ObjectStore:
         self._request("DELETE", f"/v1/AUTH_test/{bucket}", self._sign_in())
 
     def _request(self, method: str, path: str, headers: dict[str, str]) -> dict[str, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.ports["proxy"], timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports["proxy"], timeout=60)
         try:
             connection.request(method, path, headers=headers)
             answer = connection.getresponse()

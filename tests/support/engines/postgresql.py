@@ -59,7 +59,7 @@ class PostgresqlServer:
                 stderr=log, cwd=self.folder, **_as_ordinary_user(),
             )  # fmt: skip
         while self.process.poll() is None:
-            with suppress(psycopg.OperationalError), psycopg.connect(self.url, connect_timeout=2):
+            with suppress(psycopg.OperationalError), psycopg.connect(self.url, connect_timeout=10):
                 return
         raise RuntimeError("PostgreSQL did not start")
 
