@@ -1,6 +1,5 @@
 """Stopping the server: it answers the requests that are on their way, within the grace period."""
 
-import socket
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -20,14 +19,7 @@ from tests.http.harness import (
     build_upload,
     wait_until,
 )
-
-
-def is_refused(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
-    except ConnectionError:  # refused, or reset while the server closes
-        return True
-    return False
+from tests.support.ports import is_refused
 
 
 def test_stopping_finishes_running_requests_and_rejects_new_connections(listener: ListenerHarness) -> None:
@@ -38,7 +30,7 @@ def test_stopping_finishes_running_requests_and_rejects_new_connections(listener
         assert listener.entered.wait(10)
         listener.server.stop(20)
         assert idle.read_to_end() == b""
-        assert wait_until(lambda: is_refused(listener.port))
+        assert wait_until(lambda: is_refused("127.0.0.1", listener.port))
         assert listener.thread.is_alive()
         listener.gate.set()
         assert wire.read_response().facts["path"] == "/slow"
@@ -53,7 +45,7 @@ def test_stopping_completes_an_upload_in_progress(listener: ListenerHarness) -> 
         wire.send(raw[:250_000])
         assert wait_until(lambda: len(listener.list_partials()) == 1)
         listener.server.stop(20)
-        assert wait_until(lambda: is_refused(listener.port))
+        assert wait_until(lambda: is_refused("127.0.0.1", listener.port))
         wire.send(raw[250_000:])
         answer = wire.read_response()
         assert answer.facts["files"]["file"]["size"] == 500_000
@@ -69,7 +61,7 @@ def test_stopping_serves_the_first_request_of_a_new_connection(start_listener: C
     with RawConnection(listener.port) as wire, RawConnection(listener.port) as silent:
         assert wait_until(lambda: len(listener.server.limiter) == 2)
         listener.server.stop(20)
-        assert wait_until(lambda: is_refused(listener.port))
+        assert wait_until(lambda: is_refused("127.0.0.1", listener.port))
         wire.send(build_request("GET", "/late"))
         answer = wire.read_response()
         assert answer.facts["path"] == "/late"
@@ -89,7 +81,7 @@ def test_stopping_serves_the_next_request_of_an_open_connection(start_listener: 
         slow.send(build_request("GET", "/slow"))
         assert listener.entered.wait(10)
         listener.server.stop(20)
-        assert wait_until(lambda: is_refused(listener.port))
+        assert wait_until(lambda: is_refused("127.0.0.1", listener.port))
         wire.send(build_request("GET", "/next"))
         listener.gate.set()
         assert slow.read_response().facts["path"] == "/slow"
@@ -125,7 +117,7 @@ def test_stopping_aborts_slow_requests_after_the_grace_period(start_listener: Ca
         assert listener.entered.wait(10)
         assert wait_until(lambda: len(listener.list_partials()) == 1)
         listener.server.stop(20)
-        assert wait_until(lambda: is_refused(listener.port))
+        assert wait_until(lambda: is_refused("127.0.0.1", listener.port))
         advance_time(listener, clock, 19)
         assert wait_until(lambda: len(listener.server.limiter) == 2)
         clock.now += 1
