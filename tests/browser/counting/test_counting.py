@@ -9,7 +9,7 @@ import requests
 from playwright.sync_api import Browser, Error
 
 from docshare.server.services.accounts import sign_in
-from tests.support.browsers.browser import DESKTOP, PHONE, visitor, wait_for_page
+from tests.support.browsers.browser import DESKTOP, PHONE, visitor, wait_for_measurement, wait_for_page
 from tests.support.browsers.browser_reader import HIDE_PAGE, BrowserReader
 from tests.support.people.measured_document import SECOND, MeasuredDocument, open_browser_reader
 from tests.support.polling import wait_until
@@ -23,6 +23,7 @@ def test_reading_times_per_page_are_measured_and_count_as_one_view(
     seen, left = [], [time.monotonic()]  # when each page was visible, and when the next one was requested
     with visitor(plain_browser) as person:
         page = person.open(document.url)
+        wait_for_measurement(page)
         for number, seconds in ((1, 3.0), (2, 2.0), (3, 2.5)):
             wait_for_page(page, number)
             seen.append(time.monotonic())
@@ -104,6 +105,7 @@ def test_a_mail_scanner_that_scrolls_for_two_seconds_is_not_counted(
 ) -> None:
     with visitor(plain_browser) as person:
         page = person.open(document.url)
+        wait_for_measurement(page)
         began = time.monotonic()
         while time.monotonic() - began < 2:
             page.evaluate("window.scrollBy(0, 300)")
@@ -160,6 +162,7 @@ def test_one_trusted_event_counts_as_a_view_two_seconds_after_opening(
 ) -> None:
     with visitor(plain_browser) as person:
         page = person.open(document.url)
+        wait_for_measurement(page)
         if gesture == "key":
             page.keyboard.press("Shift")
         elif gesture == "click":
@@ -175,7 +178,9 @@ def test_one_trusted_event_counts_as_a_view_two_seconds_after_opening(
 
 def test_a_tap_on_a_phone_counts_as_a_view(plain_browser: Browser, document: MeasuredDocument) -> None:
     with visitor(plain_browser, **HANDHELD) as person:
-        person.open(document.url).touchscreen.tap(200, 500)
+        page = person.open(document.url)
+        wait_for_measurement(page)
+        page.touchscreen.tap(200, 500)
         wait_until(lambda: document.view_count == 1)
     assert document.list_sessions("class, device") == [("human", "Mobile")]
 
@@ -373,6 +378,7 @@ def test_a_signed_in_owner_is_not_counted(plain_browser: Browser, document: Meas
         page.goto(document.url.replace(f"/{document.short_id}", "/login"))
         page.get_by_role("heading", name="You are signed in").wait_for()
         reading = owner.open(document.url)
+        wait_for_measurement(reading)
         with reading.expect_response("**/beacon") as answer:
             reading.keyboard.press("Shift")
         assert answer.value.status == 204
@@ -380,6 +386,8 @@ def test_a_signed_in_owner_is_not_counted(plain_browser: Browser, document: Meas
         page.goto(document.url.replace(f"/{document.short_id}", "/login"))
         page.get_by_role("button", name="Sign out").click()
         page.get_by_role("heading", name="Sign in", exact=True).wait_for()
-        owner.open(document.url).keyboard.press("Shift")
+        reading = owner.open(document.url)
+        wait_for_measurement(reading)
+        reading.keyboard.press("Shift")
         wait_until(lambda: document.view_count == 1)
         assert owner.complaints == []

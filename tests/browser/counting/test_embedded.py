@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.browsers.browser import visitor
+from tests.support.browsers.browser import visitor, wait_for_measurement, wait_for_viewer
 from tests.support.outside.framing_page import find_frame, serve_framing_page
 from tests.support.people.measured_document import MeasuredDocument
 from tests.support.polling import wait_until
@@ -17,7 +17,8 @@ def test_a_cross_origin_frame_shows_the_document_and_counts_views(
     with serve_framing_page(address, host) as elsewhere, visitor(plain_browser) as person:
         person.page.goto(elsewhere)
         frame = find_frame(person.page)
-        frame.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
+        wait_for_viewer(frame)
+        wait_for_measurement(frame)
         frame.locator("#stage, body").first.click()
         person.page.wait_for_timeout(3_000)
         person.page.goto("about:blank")

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Browser
 
-from tests.support.browsers.browser import visitor, wait_for_page
+from tests.support.browsers.browser import reload_viewer, visitor, wait_for_measurement, wait_for_page
 from tests.support.people.measured_document import MeasuredDocument
 from tests.support.polling import wait_until
 
@@ -10,10 +10,11 @@ from tests.support.polling import wait_until
 def test_a_reload_continues_the_session(plain_browser: Browser, document: MeasuredDocument) -> None:
     with visitor(plain_browser) as person:
         page = person.open(document.url)
+        wait_for_measurement(page)
         page.keyboard.press("Shift")
         page.wait_for_timeout(2_500)
-        page.reload()
-        wait_for_page(page, 1)
+        reload_viewer(page)
+        wait_for_measurement(page)
         page.keyboard.press("ArrowRight")
         wait_for_page(page, 2)
         page.wait_for_timeout(2_500)
@@ -21,6 +22,7 @@ def test_a_reload_continues_the_session(plain_browser: Browser, document: Measur
         wait_until(lambda: document.list_sessions("closed_at IS NOT NULL") == [(1,)])
         page.go_back()
         wait_for_page(page, 2)
+        wait_for_measurement(page)
         page.keyboard.press("Shift")
         page.wait_for_timeout(1_500)
         page.goto("about:blank")

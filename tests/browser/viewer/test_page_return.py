@@ -7,7 +7,7 @@ import requests
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ShareDocument
-from tests.support.browsers.browser import CHROMIUM, SWITCHES, Visitor, visitor
+from tests.support.browsers.browser import CHROMIUM, SWITCHES, Visitor, visitor, wait_for_measurement
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.servers.server_process import ServerProcess
 
@@ -29,6 +29,7 @@ def keeping_visitor(browser: Browser) -> Iterator[Visitor]:
 
 def open_and_leave(person: Visitor, server: ServerProcess, link: str) -> None:
     page = person.open(link)
+    wait_for_measurement(page)
     page.mouse.move(300, 300)
     page.mouse.move(320, 340)
     page.wait_for_timeout(2_500)

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import ShareDocument
 from tests.support.browsers.axe import find_violations
-from tests.support.browsers.browser import PHONE, Visitor, visitor
+from tests.support.browsers.browser import PHONE, Visitor, visitor, wait_for_measurement
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.polling import wait_until
 from tests.support.servers.server_process import ServerProcess
@@ -33,6 +33,7 @@ def open_panel(page: Page) -> Locator:
 
 
 def read_until_counted(page: Page, server: ServerProcess, link: str) -> None:
+    wait_for_measurement(page)
     page.mouse.move(300, 300)
     page.mouse.move(310, 320)
     wait_until(lambda: get_file(server, link)["viewCount"] == 1)

@@ -3,14 +3,24 @@
 import itertools
 import os
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence, Sized
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Frame, Page, Playwright, Request, Route
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Frame,
+    Page,
+    Playwright,
+    Request,
+    Route,
+)
 
 _CONFIGURED_CHROMIUM = os.environ.get("DOCSHARE_TEST_CHROMIUM")
 CHROMIUM = _CONFIGURED_CHROMIUM or "/usr/bin/chromium"
@@ -51,7 +61,7 @@ class Visitor:
     def open(self, url: str) -> Page:
         """Go to ``url`` and wait until the first page image is there and scripts have taken over."""
         self.page.goto(url)
-        self.page.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
+        wait_for_viewer(self.page)
         return self.page
 
     def list_origins(self) -> set[str]:
@@ -62,7 +72,7 @@ class Visitor:
 
     def watch(self) -> None:
         """Start recording."""
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(30_000)  # the server renders pages, which takes a while on a busy machine
         self.page.on("console", self._record_message)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", self._record_request)
@@ -100,6 +110,38 @@ def visitor(browser: Browser, **options: Any) -> Iterator[Visitor]:
         context.close()
 
 
+def wait_for_viewer(page: Page | Frame) -> None:
+    """Wait until the first page image is there and scripts have taken over."""
+    page.locator(".pages.is-live .page.is-ready:not([inert])").first.wait_for()
+
+
+def reload_viewer(page: Page) -> None:
+    """Reload a share page. Until its scripts have taken over, keys and buttons have no effect."""
+    page.reload()
+    wait_for_viewer(page)
+
+
+def wait_for_measurement(page: Page | Frame) -> None:
+    """Wait until the open viewer measures reading: its script is loaded when it has taken over, and then begins."""
+    page.evaluate("import(document.querySelector('link[rel=modulepreload][href$=\"/reading.js\"]').href)")
+
+
+def stop_clock(page: Page) -> None:
+    """Stop the clock that Playwright has installed in ``page``, a little ahead of now, because the call takes a while,
+    longer on a busy machine."""
+    for ahead in (0.2, 1, 5, 25):
+        with suppress(Error):
+            page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + ahead)
+            return
+    raise AssertionError("the clock of the page cannot be stopped")
+
+
+def wait_for_requests(page: Page, held: Sized, count: int = 1) -> None:
+    """Wait until ``count`` requests of ``page`` are ``held``. The browser reports them later than the page acts."""
+    while len(held) < count:
+        page.wait_for_timeout(10)
+
+
 def current_page_number(page: Page) -> int:
     """Return the page number that the toolbar shows, of a spread the lower one."""
     return int(page.locator("#page-number").input_value().split("-")[0])
@@ -128,6 +170,7 @@ def send_note(page: Page | Frame, text: str, author: str = "Ada") -> None:
 def read_to_page_three(person: Visitor, link: str) -> None:
     """Open the link, read three pages for two seconds each, and close the page."""
     page = person.open(link)
+    wait_for_measurement(page)
     page.wait_for_timeout(2_000)
     for number in (2, 3):
         page.keyboard.press("ArrowRight")
@@ -174,8 +217,13 @@ class RequestGate:
     def __init__(self, page: Page, *patterns: str) -> None:
         self.held: list[Route] = []
         self._open = False
+        self._page = page
         for pattern in patterns:
             page.route(pattern, self._hold_route)
+
+    def wait(self, count: int = 1) -> None:
+        """Wait until ``count`` requests are held."""
+        wait_for_requests(self._page, self.held, count)
 
     def open(self) -> None:
         """Continue the held requests, and hold none from now on."""

@@ -1,9 +1,8 @@
 """A reader with a real browser; the test moves the clocks of the page and of the server together."""
 
-from contextlib import suppress
+from playwright.sync_api import Page, Request
 
-from playwright.sync_api import Error, Page, Request
-
+from tests.support.browsers.browser import stop_clock, wait_for_measurement
 from tests.support.clock import FakeClock
 
 # A browser without a window cannot be covered by another one.
@@ -22,16 +21,9 @@ class BrowserReader:
         self._pending = 0
         page.on("request", lambda request: self._count_pending(request, 1))
         page.on("response", lambda response: self._count_pending(response.request, -1))
-        self._stop_clock()
+        wait_for_measurement(page)
+        stop_clock(page)
         self.before = int(page.evaluate("performance.now()"))
-
-    def _stop_clock(self) -> None:
-        """Stop the clock a little ahead of now, because the call takes a while, longer on a busy machine."""
-        for ahead in (0.2, 1, 5):
-            with suppress(Error):
-                self.page.clock.pause_at(self.page.evaluate("Date.now()") / 1_000 + ahead)
-                return
-        raise AssertionError("the clock of the page cannot be stopped")
 
     def advance(self, seconds: int) -> None:
         """Advance both clocks in steps of 5 s; wait for the responses after each step."""
