@@ -4,12 +4,23 @@ import json
 from itertools import pairwise
 from typing import Any
 
-from playwright.sync_api import Browser, Request
+from playwright.sync_api import Browser
 
 from tests.support.browsers.browser_reader import BrowserReader
 from tests.support.people.measured_document import MeasuredDocument, open_browser_reader
 
 STEP_MS = 100  # the interval at which the page measures
+
+
+# In the page, because the browser reports a request later, on a busy machine some steps later.
+RECORD_BEACONS = """() => {
+  window.beacons = [];
+  const send = window.fetch;
+  window.fetch = (url, how) => {
+    if (url.endsWith("/beacon")) window.beacons.push(how.body);
+    return send(url, how);
+  };
+}"""
 
 
 class BeaconLog:
@@ -19,19 +30,16 @@ class BeaconLog:
         self.reader = reader
         self.beacons: list[dict[str, Any]] = []
         self.passed = 0
-        reader.page.on("request", self._record_request)
-
-    def _record_request(self, request: Request) -> None:
-        if request.url.endswith("/beacon"):
-            self.beacons.append(json.loads(request.post_data or ""))
+        reader.page.evaluate(RECORD_BEACONS)
 
     def advance_step(self) -> int:
-        """Advance the clock by one step and return the number of beacons sent meanwhile."""
-        before = len(self.beacons)
+        """Advance the clock by one step and return the number of beacons sent since the last one."""
         self.passed += STEP_MS
         self.reader._clock.advance(milliseconds=STEP_MS)
         self.reader.page.clock.run_for(STEP_MS)
-        return len(self.beacons) - before
+        sent = [json.loads(body) for body in self.reader.page.evaluate("window.beacons.splice(0)")]
+        self.beacons += sent
+        return len(sent)
 
     def claimed_ms(self, page: int | None = None) -> int:
         """Return the reported milliseconds of all pages or of one."""
