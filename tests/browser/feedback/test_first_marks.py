@@ -19,6 +19,7 @@ def test_two_concurrent_first_marks_belong_to_one_reader(
     wait_for_page(page, 2)
     page.keyboard.press("2")
     expect(page.locator("#feedback-status")).to_have_text("Page 2: maybe")
+    gate.wait()
     assert len(gate.held) == 1
     with page.expect_response("**/marks/2"):
         gate.open()

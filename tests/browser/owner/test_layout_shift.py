@@ -61,7 +61,7 @@ def test_nothing_moves_when_the_scripts_start(
         page.goto(owner_server.url + address.format(file=file), wait_until="commit")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         page.evaluate(WAIT_FOR_PAINT)
-        assert scripts.held
+        scripts.wait()
         scripts.open()
         wait(page)
         page.wait_for_function(WAIT_UNTIL_OLD)
@@ -95,7 +95,7 @@ def test_a_file_that_was_chosen_before_the_script_started_is_uploaded(
         scripts = RequestGate(page, "**/owner/*.js*")
         page.goto(f"{owner_server.url}/files", wait_until="commit")
         page.locator("#file").set_input_files(document)
-        assert scripts.held
+        scripts.wait()
         scripts.open()
         expect(page.locator(".sent-name")).to_have_text("early.pdf")
         expect(page.locator(".sent-words.wrong")).to_be_visible()

@@ -18,7 +18,7 @@ from tests.browser.owner.conftest import (
     upload,
 )
 from tests.support.browsers.axe import find_violations
-from tests.support.browsers.browser import visitor
+from tests.support.browsers.browser import visitor, wait_for_requests
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.servers.server_process import ServerProcess, run_server
 
@@ -103,6 +103,7 @@ def test_an_upload_shows_its_progress_and_can_be_canceled(library_page: Page, he
     expect(find_upload_line(library_page, "slow.pdf").locator(".sent-words")).to_have_text(
         re.compile("Sending|Creating the link|Waiting")
     )
+    wait_for_requests(library_page, held_uploads)
     library_page.get_by_role("button", name="Cancel slow.pdf").click()
     expect(find_upload_line(library_page, "slow.pdf")).to_have_count(0)
     expect(library_page.locator("#uploads")).to_be_hidden()
@@ -112,6 +113,7 @@ def test_an_upload_shows_its_progress_and_can_be_canceled(library_page: Page, he
 def test_more_than_two_uploads_are_queued_and_can_be_canceled(library_page: Page, held_uploads: list[Route]) -> None:
     library_page.locator("#file").set_input_files([make_payload(f"{word}.pdf") for word in ("ant", "bee", "cat")])
     expect(find_upload_line(library_page, "cat.pdf")).to_contain_text("Waiting")
+    wait_for_requests(library_page, held_uploads, 2)
     library_page.get_by_role("button", name="Cancel cat.pdf").click()
     expect(find_upload_line(library_page, "cat.pdf")).to_have_count(0)
     for word in ("ant", "bee"):
