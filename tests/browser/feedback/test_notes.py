@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
-from tests.support.browsers.browser import send_note, wait_for_page
+from tests.support.browsers.browser import reload_viewer, send_note, wait_for_page
 from tests.support.people.feedback_document import FeedbackDocument
 
 NOTES = """
@@ -85,7 +85,7 @@ def test_the_author_name_is_asked_for_once(feedback_document: FeedbackDocument, 
     page = open_reader().open(feedback_document.url)
     write_note(page, "One")
     write_note(page, "Two", author=None)
-    page.reload()
+    reload_viewer(page)
     page.locator("#notes-open").click()
     expect(page.locator("#note-author")).to_have_value("Ada")
     expect(page.locator("#receipt-name")).to_have_value("Ada")
@@ -94,7 +94,7 @@ def test_the_author_name_is_asked_for_once(feedback_document: FeedbackDocument, 
 def test_own_notes_can_be_deleted_after_a_reload(feedback_document: FeedbackDocument, open_reader: OpenReader) -> None:
     page = open_reader().open(feedback_document.url)
     write_note(page, "Never mind", public=True)
-    page.reload()
+    reload_viewer(page)
     page.locator("#notes-open").click()
     page.get_by_role("button", name="Delete note").click()
     expect(page.locator("#notes-list")).to_have_text("No notes yet")
