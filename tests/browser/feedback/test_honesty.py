@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
 from tests.support.browsers.axe import find_violations
-from tests.support.browsers.browser import RequestGate, intercept_requests, send_note, visitor
+from tests.support.browsers.browser import RequestGate, intercept_requests, send_note, stop_clock, visitor
 from tests.support.people.feedback_document import FeedbackDocument
 
 WORDS = "A thought that took a while to write"
@@ -37,6 +37,7 @@ def page(browser: Browser, feedback_document: FeedbackDocument) -> Any:
     """Yield a reader's page. Errors in the console are ignored, because failed requests cause them."""
     with visitor(browser) as person:
         intercept_requests(person.page)
+        person.page.clock.install()
         yield person.open(feedback_document.url)
 
 
@@ -124,13 +125,16 @@ def test_rate_limited_marks_are_retried_and_reported_in_one_notice(
         route.fulfill(status=429, headers={"Retry-After": "3"}, content_type=PLAIN, body="slow down")
 
     page.route("**/marks/*", slow_down)
+    stop_clock(page)  # the first mark would be sent again after 3 seconds
     for number in (1, 2, 3):
         page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name="Pick").click()
+        page.clock.run_for(100)  # the next page is created in a frame after the scroll
     notice = page.locator("#feedback-words")
     expect(notice).to_have_text("Too many marks at once. The rest are saved in 3 seconds; keep this page open.")
     assert len(refused) == 1
     expect(page.locator(".verdict[aria-pressed='true']")).to_have_count(3)
     page.unroute("**/marks/*")
+    page.clock.run_for(3_000)
     expect(notice).to_have_text("All marks are saved")
     assert feedback_document.get_feedback("page-marks")["totals"]["pick"] == 3
 
@@ -292,5 +296,4 @@ def test_feedback_panels_have_no_accessibility_violation(
     page = open_reader(**options).open(feedback_document.url)
     page.keyboard.press("1")
     step(page)
-    page.wait_for_timeout(250)  # elements that fade in have too little contrast
     assert find_violations(page) == []
