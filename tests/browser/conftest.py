@@ -7,7 +7,7 @@ import pytest
 import requests
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-from tests.support.browsers.browser import ENGINE, Visitor, desktop_options, launch, next_address_header
+from tests.support.browsers.browser import ENGINE, Visitor, desktop_options, launch, next_address_header, visitor
 from tests.support.browsers.paged_viewer import PublishInMode, make_publisher
 from tests.support.servers.server_process import ServerProcess, run_server
 
@@ -69,3 +69,13 @@ def desktop_visitor(desktop_context: BrowserContext) -> Iterator[Visitor]:
     yield person
     person.page.close()
     assert person.complaints == []
+
+
+@pytest.fixture
+def clock_visitor(browser: Browser) -> Iterator[Visitor]:
+    """Yield a desktop reader whose pages have a clock that the test can stop, in a profile of its own: Playwright
+    installs a clock in all pages of a profile."""
+    with visitor(browser) as person:
+        person.page.clock.install()
+        yield person
+        assert person.complaints == []

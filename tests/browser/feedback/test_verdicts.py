@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.feedback.conftest import PHONE_OPTIONS, OpenReader
-from tests.support.browsers.browser import RequestGate, wait_for_page
+from tests.support.browsers.browser import RequestGate, stop_clock, wait_for_page
 from tests.support.browsers.styled_document import StyledDocument, element_box, has_overlap
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
 from tests.support.people.feedback_document import FeedbackDocument
@@ -241,11 +241,15 @@ def test_in_a_magazine_the_mark_buttons_disappear_with_the_toolbar(
     feedback_document: FeedbackDocument, open_reader: OpenReader
 ) -> None:
     feedback_document.put_settings(viewerMode="magazine")
-    page = open_reader().open(feedback_document.url)
+    person = open_reader()
+    person.page.clock.install()
+    page = person.open(feedback_document.url)
+    stop_clock(page)
     buttons = page.locator(".page[data-page='1'] .verdicts")
     page.mouse.move(400, 300)
+    page.mouse.move(410, 310)
     expect(buttons).to_have_css("opacity", "1")
-    page.wait_for_function("() => document.querySelector('.bar.is-away')")
+    page.clock.run_for(2_600)
     expect(buttons).to_have_css("opacity", "0")
     page.mouse.move(420, 320)
     expect(buttons).to_have_css("opacity", "1")

@@ -1,9 +1,9 @@
 """The magazine: spreads from edge to edge, and a toolbar that hides automatically."""
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browsers.browser import PHONE, Visitor, visitor, wait_for_page
+from tests.support.browsers.browser import PHONE, Visitor, stop_clock, visitor, wait_for_page
 from tests.support.browsers.paged_viewer import (
     PublishInMode,
     list_motions,
@@ -20,16 +20,21 @@ def magazine_url(publish: PublishInMode) -> str:
     return publish(simple_pdf(pages=6, size=A4), "magazine")
 
 
-def is_toolbar_hidden(page: Page) -> bool:
-    return bool(page.locator(".bar").evaluate("bar => getComputedStyle(bar).opacity === '0'"))
+def open_with_stopped_clock(person: Visitor, url: str) -> Page:
+    """Open the magazine; its toolbar hides when the test advances the clock."""
+    page = person.open(url)
+    stop_clock(page)
+    return page
 
 
-def wait_for_toolbar_hidden(page: Page) -> None:
-    page.wait_for_function("() => getComputedStyle(document.querySelector('.bar')).opacity === '0'")
+def wait_until_toolbar_hides(page: Page) -> None:
+    """Advance the clock until nobody has used the toolbar for a while."""
+    page.clock.run_for(2_600)
+    expect(page.locator(".bar")).to_have_css("opacity", "0")
 
 
 def wait_for_toolbar_shown(page: Page) -> None:
-    page.wait_for_function("() => getComputedStyle(document.querySelector('.bar')).opacity === '1'")
+    expect(page.locator(".bar")).to_have_css("opacity", "1")
 
 
 def test_a_spread_fills_the_window_height(desktop_visitor: Visitor, magazine_url: str) -> None:
@@ -46,10 +51,11 @@ def test_a_spread_fills_the_window_height(desktop_visitor: Visitor, magazine_url
 def test_one_page_fills_a_phone(browser: Browser, magazine_url: str) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
     with visitor(browser, **phone) as person:
-        page = person.open(magazine_url)
+        person.page.clock.install()
+        page = open_with_stopped_clock(person, magazine_url)
         assert page_box(page, 1)["width"] == 390
         assert page_box(page, 1)["x"] == 0
-        wait_for_toolbar_hidden(page)
+        wait_until_toolbar_hides(page)
         page.touchscreen.tap(195, 500)
         wait_for_toolbar_shown(page)
         assert visible_pages(page) == [1]
@@ -63,15 +69,17 @@ def test_the_cover_is_single_or_part_of_a_spread(
     assert visible_pages(desktop_visitor.open(url)) == expected
 
 
-def test_the_toolbar_hides_and_returns_on_movement(desktop_visitor: Visitor, magazine_url: str) -> None:
-    page = desktop_visitor.open(magazine_url)
+def test_the_toolbar_hides_and_returns_on_movement(clock_visitor: Visitor, magazine_url: str) -> None:
+    page = open_with_stopped_clock(clock_visitor, magazine_url)
     page.mouse.move(480, 480)  # not on the toolbar
-    assert not is_toolbar_hidden(page)
-    wait_for_toolbar_hidden(page)
+    page.mouse.move(490, 490)
+    page.clock.run_for(2_400)
+    wait_for_toolbar_shown(page)
+    wait_until_toolbar_hides(page)
     page.mouse.move(500, 500)
     page.mouse.move(520, 520)
     wait_for_toolbar_shown(page)
-    wait_for_toolbar_hidden(page)
+    wait_until_toolbar_hides(page)
     page.keyboard.press("ArrowRight")
     wait_for_toolbar_shown(page)
 
@@ -93,12 +101,10 @@ def test_the_toolbar_stays_visible_while_it_has_the_focus(browser: Browser, maga
         assert page.locator(".bar.is-away").count() == 0, "the find bar is open"
 
 
-def test_a_hidden_toolbar_is_reachable_by_keyboard_and_screen_reader(
-    desktop_visitor: Visitor, magazine_url: str
-) -> None:
-    page = desktop_visitor.open(magazine_url)
+def test_a_hidden_toolbar_is_reachable_by_keyboard_and_screen_reader(clock_visitor: Visitor, magazine_url: str) -> None:
+    page = open_with_stopped_clock(clock_visitor, magazine_url)
     page.mouse.move(480, 480)
-    wait_for_toolbar_hidden(page)
+    wait_until_toolbar_hides(page)
     assert page.get_by_role("button", name="Next page").count() == 1
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Locator, Page, Request, expect
 
 from tests.browser.conftest import ShareDocument
 from tests.support.browsers.axe import find_violations
-from tests.support.browsers.browser import PHONE, Visitor, visitor, wait_for_page
+from tests.support.browsers.browser import PHONE, Visitor, stop_clock, visitor, wait_for_page
 from tests.support.browsers.paged_viewer import PAGED_MODES, PublishInMode, TouchInput
 from tests.support.documents.pdfs import A4, linked_pdf, simple_pdf
 
@@ -87,13 +87,16 @@ def test_a_click_turns_and_a_link_goes_to_its_page(desktop_visitor: Visitor, sha
     expect_presented(presentation, 3)
 
 
-def test_the_pointer_and_the_button_hide_until_the_pointer_moves(desktop_visitor: Visitor, report: str) -> None:
-    page = desktop_visitor.open(report)
+def test_the_pointer_and_the_button_hide_until_the_pointer_moves(clock_visitor: Visitor, report: str) -> None:
+    page = clock_visitor.open(report)
     presentation = start_presentation(page)
+    stop_clock(page)
     close = presentation.get_by_role("button", name="Leave the presentation")
     page.mouse.move(300, 300)
     page.mouse.move(310, 310)
+    page.clock.run_for(2_400)
     expect(presentation).to_have_css("cursor", "auto")
+    page.clock.run_for(200)
     expect(presentation).to_have_css("cursor", "none")
     expect(close).to_have_css("opacity", "0")
     page.mouse.move(320, 330)
