@@ -3,7 +3,14 @@
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.browsers.browser import RequestGate, Visitor, intercept_requests, visitor, wait_for_page
+from tests.support.browsers.browser import (
+    RequestGate,
+    Visitor,
+    intercept_requests,
+    stop_clock,
+    visitor,
+    wait_for_page,
+)
 from tests.support.browsers.paged_viewer import (
     PublishInMode,
     list_motions,
@@ -40,7 +47,7 @@ def list_spreads(page: Page) -> list[list[int]]:
 
 
 def wait_for_images(page: Page, *numbers: int) -> None:
-    """Wait until the pages ``numbers`` are loaded: only then does a leaf turn to them."""
+    """Wait until the pages ``numbers`` are loaded: only then does a leaf turn from them, or to them."""
     for number in numbers:
         page.locator(f".page[data-page='{number}'].is-ready").wait_for(state="attached")
 
@@ -167,9 +174,8 @@ def test_the_leaf_turns_around_the_spine_and_is_then_removed(
     with visitor(browser) as person:
         person.page.clock.install()
         page = person.open(f"{url}#page=2")
-        page.clock.run_for(2_000)
-        wait_for_images(page, 4, 5)
-        page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
+        wait_for_images(page, 2, 3, 4, 5)
+        stop_clock(page)
         assert get_leaf_edges(page) is None
         page.keyboard.press(key)
         assert visible_pages(page) == [4, 5], "the page changes immediately; only the animation continues"
@@ -194,9 +200,8 @@ def test_a_turn_takes_the_configured_time(browser: Browser, publish: PublishInMo
     with visitor(browser) as person:
         person.page.clock.install()
         page = person.open(publish(simple_pdf(pages=5, size=A4), "flipbook", flip={"speedMs": speed}))
-        page.clock.run_for(4_000)
-        wait_for_images(page, 2, 3)
-        page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
+        wait_for_images(page, 1, 2, 3)
+        stop_clock(page)
         page.keyboard.press("ArrowRight")
         page.clock.run_for(speed - 100)
         assert get_leaf_edges(page) is not None
@@ -204,12 +209,12 @@ def test_a_turn_takes_the_configured_time(browser: Browser, publish: PublishInMo
         assert get_leaf_edges(page) is None
 
 
-def test_the_leaf_is_hidden_from_screen_readers_and_has_no_text(desktop_visitor: Visitor, flipbook_url: str) -> None:
-    page = desktop_visitor.open(f"{flipbook_url}#page=2")
+def test_the_leaf_is_hidden_from_screen_readers_and_has_no_text(clock_visitor: Visitor, flipbook_url: str) -> None:
+    page = clock_visitor.open(f"{flipbook_url}#page=2")
     page.locator(".page[data-page='2'] .page-text").wait_for(state="attached")
     page.locator(".page[data-page='4'] .page-text").wait_for(state="attached")
-    wait_for_images(page, 4, 5)
-    wait_for_rest(page)
+    wait_for_images(page, 2, 3, 4, 5)
+    stop_clock(page)  # the leaf would be removed after the turn
     page.keyboard.press("ArrowRight")
     scene = page.locator(".book-scene")
     assert scene.get_attribute("aria-hidden") == "true"
@@ -217,27 +222,28 @@ def test_the_leaf_is_hidden_from_screen_readers_and_has_no_text(desktop_visitor:
     assert scene.locator(".page-text, .page-links, [data-page], [id]").count() == 0
 
 
-def test_a_leaf_of_single_pages_is_not_blank_on_its_back(desktop_visitor: Visitor, publish: PublishInMode) -> None:
+def test_a_leaf_of_single_pages_is_not_blank_on_its_back(clock_visitor: Visitor, publish: PublishInMode) -> None:
     url = publish(simple_pdf(pages=4, size=A4), "flipbook", flip={**SLOW, "layout": "single"})
-    page = desktop_visitor.open(url)
+    page = clock_visitor.open(url)
     wait_for_images(page, 1, 2)
+    stop_clock(page)
     page.keyboard.press("ArrowRight")
     back = page.locator(".face.is-back .page-image")
     assert back.evaluate("one => one.decoding === 'sync' && one.complete && one.naturalWidth > 0")
     assert "/pages/1-" in str(back.get_attribute("src"))
 
 
-def test_the_leaf_shows_loaded_images_and_requests_none(desktop_visitor: Visitor, flipbook_url: str) -> None:
-    page = desktop_visitor.open(f"{flipbook_url}#page=2")
+def test_the_leaf_shows_loaded_images_and_requests_none(clock_visitor: Visitor, flipbook_url: str) -> None:
+    page = clock_visitor.open(f"{flipbook_url}#page=2")
     wait_for_images(page, 2, 3, 4, 5)
-    wait_for_rest(page)
     page.wait_for_load_state("networkidle")
-    before = [url for url in desktop_visitor.requests if ".jpg" in url]
+    stop_clock(page)
+    before = [url for url in clock_visitor.requests if ".jpg" in url]
     page.keyboard.press("ArrowRight")
     images = page.locator(".book-scene img")
     assert page.locator(".book-scene .page-image").count() == 4
     assert images.evaluate_all("all => all.every((one) => one.complete && one.naturalWidth > 0)")
-    asked = [url for url in desktop_visitor.requests if ".jpg" in url]
+    asked = [url for url in clock_visitor.requests if ".jpg" in url]
     assert not [
         url for url in asked[len(before) :] if "/pages/" in url and "/pages/6" not in url and "/pages/7" not in url
     ]
@@ -247,7 +253,7 @@ def test_a_dragged_corner_follows_the_pointer_and_turns_the_page_if_dragged_far_
     desktop_visitor: Visitor, flipbook_url: str
 ) -> None:
     page = desktop_visitor.open(f"{flipbook_url}#page=2")
-    wait_for_images(page, 4, 5)
+    wait_for_images(page, 2, 3, 4, 5)
     wait_for_rest(page)
     right = page_box(page, 3)
     start = right["x"] + right["width"] - 10
