@@ -5,7 +5,15 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.browsers.browser import PHONE, Visitor, current_page_number, visitor, wait_for_page
+from tests.support.browsers.browser import (
+    PHONE,
+    Visitor,
+    current_page_number,
+    stop_clock,
+    visitor,
+    wait_for_page,
+    wait_for_viewer,
+)
 from tests.support.browsers.browser_reader import HIDE_PAGE
 from tests.support.browsers.paged_viewer import (
     PublishInMode,
@@ -36,12 +44,17 @@ def slideshow_url(publish: PublishInMode) -> str:
 
 @pytest.fixture
 def slideshow_page(browser: Browser, slideshow_url: str) -> Iterator[Page]:
-    """Yield the slideshow on a page whose clock only the test advances."""
+    """Yield the slideshow at its first page, with two pages loaded and a clock that only the test advances."""
     with visitor(browser) as person:
-        person.page.clock.install()
-        page = person.open(slideshow_url)
-        for number in (1, 2):
-            page.locator(f".page[data-page='{number}'].is-ready").wait_for(state="attached")
+        page = person.page
+        page.clock.install()
+        stop_clock(page)
+        page.goto(slideshow_url)
+        wait_for_viewer(page)
+        while not page.locator(".page[data-page='2'].is-ready").count():
+            page.clock.run_for(2)  # it is loaded two frames after the first one
+            page.wait_for_timeout(20)
+        assert current_page_number(page) == 1
         yield page
         assert person.complaints == []
 
@@ -52,11 +65,6 @@ def advance_time(page: Page, seconds: float) -> None:
         page.clock.run_for(500)
         page.wait_for_timeout(20)
         page.locator(".page.is-ready:not([inert])").first.wait_for()
-
-
-def stop_clock(page: Page) -> None:
-    """Stop the clock of the page."""
-    page.clock.pause_at(page.evaluate("Date.now()") / 1_000 + 1)
 
 
 def get_pace_label(page: Page) -> str:
@@ -97,7 +105,6 @@ def test_pages_do_not_advance_unless_configured(desktop_visitor: Visitor, swipe_
 
 
 def test_the_slideshow_advances_and_stops_at_the_end(slideshow_page: Page) -> None:
-    stop_clock(slideshow_page)
     before = current_page_number(slideshow_page)
     advance_time(slideshow_page, 3.5)
     assert current_page_number(slideshow_page) == before + 1
@@ -107,6 +114,7 @@ def test_the_slideshow_advances_and_stops_at_the_end(slideshow_page: Page) -> No
 
 
 def test_the_slideshow_does_not_interrupt_screen_readers(slideshow_page: Page) -> None:
+    advance_time(slideshow_page, 3.5)
     wait_for_page(slideshow_page, 2)
     assert slideshow_page.locator("main [role=status]").get_attribute("aria-live") == "off"
     slideshow_page.keyboard.press("ArrowRight")
@@ -115,7 +123,6 @@ def test_the_slideshow_does_not_interrupt_screen_readers(slideshow_page: Page) -
 
 @pytest.mark.parametrize("act", ["key", "click", "wheel"])
 def test_any_input_stops_the_slideshow(slideshow_page: Page, act: str) -> None:
-    stop_clock(slideshow_page)
     assert get_pace_label(slideshow_page) == "Pause turning pages"
     if act == "key":
         slideshow_page.keyboard.press("Shift")
@@ -134,7 +141,6 @@ def test_the_button_stops_resumes_and_restarts_the_slideshow(slideshow_page: Pag
     slideshow_page.locator("#pace").focus()
     slideshow_page.keyboard.press("Enter")
     assert get_pace_label(slideshow_page) == "Turn pages automatically"
-    stop_clock(slideshow_page)
     here = current_page_number(slideshow_page)
     advance_time(slideshow_page, 6)
     assert current_page_number(slideshow_page) == here
@@ -148,7 +154,6 @@ def test_the_button_stops_resumes_and_restarts_the_slideshow(slideshow_page: Pag
 
 
 def test_a_hidden_tab_does_not_advance(slideshow_page: Page) -> None:
-    stop_clock(slideshow_page)
     here = current_page_number(slideshow_page)
     slideshow_page.evaluate(HIDE_PAGE)
     slideshow_page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
