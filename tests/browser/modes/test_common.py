@@ -4,7 +4,14 @@ import pytest
 
 from tests.support.browsers.axe import find_violations
 from tests.support.browsers.browser import Visitor, wait_for_page
-from tests.support.browsers.paged_viewer import PublishInMode, page_box, visible_pages, wait_for_rest
+from tests.support.browsers.paged_viewer import (
+    PublishInMode,
+    expect_end_of_scrolling,
+    page_box,
+    visible_pages,
+    wait_for_end_of_scrolling,
+    wait_for_rest,
+)
 from tests.support.documents.pdfs import A4, LETTER, Sheet, lines_content, sheets_pdf, simple_pdf
 
 
@@ -214,11 +221,10 @@ def test_page_down_scrolls_to_the_end_of_a_zoomed_page_before_turning_it(desktop
     page = desktop_visitor.open(report)
     page.locator("#zoom-level").select_option("200")
     page.locator("#zoom-level").blur()
+    expect_end_of_scrolling(page)
     page.keyboard.press("PageDown")
-    still = (
-        "() => { const before = window.before; window.before = scrollY; return scrollY > 300 && before === scrollY; }"
-    )
-    page.wait_for_function(still, polling=100)  # waits for the end of smooth scrolling
+    wait_for_end_of_scrolling(page)
+    assert page.evaluate("scrollY") > 300
     assert visible_pages(page) == [1]
     page.evaluate("scrollTo(0, 100000)")
     page.keyboard.press("PageDown")

@@ -8,11 +8,13 @@ from tests.support.browsers.browser import PHONE, visitor, wait_for_page
 from tests.support.browsers.paged_viewer import (
     PAGED_MODES,
     TouchInput,
+    expect_end_of_scrolling,
     list_motions,
     make_publisher,
     page_box,
     record_motion,
     visible_pages,
+    wait_for_end_of_scrolling,
     wait_for_rest,
 )
 from tests.support.documents.pdfs import A4, simple_pdf
@@ -22,8 +24,7 @@ HANDHELD = {"viewport": {"width": 390, "height": 844}, "user_agent": PHONE, "has
 
 
 def double_tap(page: Page, x: int, y: int) -> None:
-    page.touchscreen.tap(x, y)
-    page.touchscreen.tap(x, y)
+    TouchInput(page).tap_twice(x, y)
 
 
 def wait_for_width(page: Page, least: float) -> None:
@@ -189,11 +190,10 @@ def test_a_column_of_pages_zooms_by_double_tap(browser: Browser, server: ServerP
         zoomed = page_box(page, 1)
         assert (300 - zoomed["y"]) / zoomed["height"] == pytest.approx((300 - fitted["y"]) / fitted["height"], abs=0.02)
         finger = TouchInput(page)
+        expect_end_of_scrolling(page)
         finger.swipe(320, 60)
-        # A tap while the page still moves only stops it.
-        page.wait_for_function(
-            "() => scrollX > 100 && window.wasAt === scrollX || void (window.wasAt = scrollX)", polling=200
-        )
+        wait_for_end_of_scrolling(page)  # a tap while the page still moves only stops it
+        assert page.evaluate("scrollX") > 100
         double_tap(page, 100, 300)
         page.wait_for_function("() => document.documentElement.scrollWidth === 390")
         assert page_box(page, 1)["width"] == fitted["width"]

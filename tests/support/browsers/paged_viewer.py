@@ -1,5 +1,6 @@
 """Documents in viewer modes that turn pages, and the state of their viewer."""
 
+import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -47,10 +48,21 @@ def wait_for_rest(page: Page) -> None:
     )
 
 
+def expect_end_of_scrolling(page: Page) -> None:
+    """Prepare ``wait_for_end_of_scrolling``, before the input that scrolls the window."""
+    page.evaluate("() => addEventListener('scrollend', () => { window.hasScrolled = true; }, { once: true })")
+
+
+def wait_for_end_of_scrolling(page: Page) -> None:
+    """Wait until the window has scrolled and stands still."""
+    page.wait_for_function("() => window.hasScrolled")
+
+
 def record_motion(page: Page) -> None:
-    """Start recording all animations on the stage."""
+    """Start recording all animations on the stage, once turns are animated: not before the first frame."""
     page.evaluate(
-        """() => {
+        """async () => {
+          await new Promise(requestAnimationFrame);
           window.moved = [];
           new MutationObserver((changes) => {
             for (const { target, addedNodes } of changes) {
@@ -78,9 +90,18 @@ class TouchInput:
     def __init__(self, page: Page) -> None:
         self._session: CDPSession = page.context.new_cdp_session(page)
 
-    def touch(self, kind: str, *points: tuple[int, int]) -> None:
+    def touch(self, kind: str, *points: tuple[int, int], at: float | None = None) -> None:
+        """Send a touch event; ``at``: its time in seconds since 1970, by default now."""
         touches = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
-        self._session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+        when = {} if at is None else {"timestamp": at}
+        self._session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches, **when})
+
+    def tap_twice(self, x: int, y: int) -> None:
+        """Tap twice within a fifth of a second, however long a busy machine takes to send that."""
+        began = time.time()
+        for after in (0.0, 0.15):
+            self.touch("touchStart", (x, y), at=began + after)
+            self.touch("touchEnd", at=began + after + 0.05)
 
     def swipe(self, start: int, end: int, *, y: int = 400) -> None:
         """Swipe horizontally from ``start`` to ``end`` (in pixels)."""
