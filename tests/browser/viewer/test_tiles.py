@@ -16,9 +16,11 @@ from tests.support.browsers.browser import (
     SWITCHES,
     RequestGate,
     Visitor,
+    intercept_requests,
     list_layout_shifts,
     record_layout_shifts,
     visitor,
+    wait_for_requests,
 )
 from tests.support.browsers.paged_viewer import PublishInMode
 from tests.support.documents.pdfs import A4, Sheet, lines_content, sheets_pdf
@@ -149,16 +151,19 @@ def test_a_page_is_blurred_before_it_is_sharp_and_does_not_move(desktop_visitor:
 
 
 def test_tiles_that_leave_the_window_are_canceled(desktop_visitor: Visitor, report: str) -> None:
+    intercept_requests(desktop_visitor.page)
+    canceled: list[str] = []
+    desktop_visitor.page.on("requestfailed", lambda request: canceled.append(request.url))
     page = desktop_visitor.open(report)
     page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
-    gate = RequestGate(page, "**/tiles/**")
+    page.locator(".page-tile[src*='/960w/']").first.wait_for(state="attached")
+    gate = RequestGate(page, "**/tiles/1/3173w/**")
     page.locator("#zoom-level").select_option("400")
-    page.wait_for_function("() => document.querySelector('.page-tiles')")
-    page.wait_for_timeout(300)
+    gate.wait(3)
     held = list_tiles(desktop_visitor, "3173w")
-    assert 0 < len(held) <= 3
+    assert len(held) == 3
     page.evaluate("window.scrollBy(0, 2500)")
-    page.wait_for_timeout(500)
+    wait_for_requests(page, canceled, 3)
     gate.open()
     page.wait_for_function(f"() => ({IN_WINDOW})() >= 6")
     assert not set(held) & set(list_tiles(desktop_visitor, "3173w")[len(held) :])
@@ -171,9 +176,9 @@ def test_pages_that_are_turned_have_tiles_too(desktop_visitor: Visitor, publish:
     page = desktop_visitor.open(publish(DOCUMENT, mode))
     page.locator("#zoom-level").select_option("400")
     page.wait_for_function(f"() => ({IN_WINDOW})() >= 6")
-    page.keyboard.press("ArrowRight" if mode == "swipe" else "End")
-    page.wait_for_timeout(1000)
-    assert "3173w" in list_grids(desktop_visitor)
+    page.locator("#zoom-level").blur()
+    page.keyboard.press("End")
+    page.locator(".page[data-page='5'] .page-tile[src*='/3173w/']").first.wait_for(state="attached")
 
 
 def test_a_fitted_page_on_a_dense_screen_is_blurred_before_it_is_sharp(browser: Browser, report: str) -> None:
