@@ -183,8 +183,8 @@ def test_a_session_opens_page_by_page_and_leads_back(
 ) -> None:
     with report_document.open_report(browser, **size) as page:
         page.locator(".sessions a").first.click()
+        expect(page.locator(".strip .tipped")).to_have_count(12)
         save_screenshot(page, f"session-{name}")
-        assert page.locator(".strip .tipped").count() == 12
         assert is_within_window(page)
         assert find_violations(page) == []
         page.get_by_role("link", name="Report").click()

@@ -24,6 +24,7 @@ def find_violations(page: Page | Frame, *also: str, only: Sequence[str] = ()) ->
 
     Parameters: ``also`` rules that axe-core leaves out unless they are named, ``only`` the rules to check.
     """
+    page.wait_for_load_state("domcontentloaded")  # a click returns when the next page begins to arrive
     page.evaluate(_WAIT_FOR_REST)
     if not page.evaluate("'axe' in window"):
         page.evaluate(f"() => {{ {_SOURCE} }}")
