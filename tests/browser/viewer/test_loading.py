@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import ShareDocument
-from tests.support.browsers.browser import RequestGate, Visitor, visitor, wait_for_page
+from tests.support.browsers.browser import RequestGate, Visitor, stop_clock, visitor, wait_for_page
 from tests.support.documents.pdfs import A4, Sheet, lines_content, sheets_pdf, simple_pdf
 
 
@@ -33,16 +33,20 @@ def test_at_most_four_images_load_at_once_after_the_first(browser: Browser, shar
     cards = share(simple_pdf(pages=30, size=(400, 100)), "Cards.pdf")
     with visitor(browser) as person:
         gate = RequestGate(person.page, "**/*.jpg*", "**/text/*")
+        person.page.clock.install()
+        stop_clock(person.page)  # after 3 seconds, others are loaded before the first one is there
         person.page.goto(cards, wait_until="commit")
         person.page.locator(".pages.is-live .page").nth(8).wait_for()
+        gate.wait()
         person.page.wait_for_timeout(300)
         (first,) = gate.held
         assert "/pages/1-" in first.request.url, "the first page has the connection to itself"
         gate.held.clear()
         first.continue_()
         person.page.locator(".page[data-page='1'].is-ready").wait_for()
-        while not list_held_pages(gate):
-            person.page.wait_for_timeout(50)
+        person.page.clock.resume()
+        while len(list_held_pages(gate)) < 4:
+            person.page.wait_for_timeout(10)
         person.page.wait_for_timeout(300)
         assert len(list_held_pages(gate)) == 4
         gate.open()

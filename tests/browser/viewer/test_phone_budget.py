@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from docshare.contract.viewer import VIEWER_MODES
-from tests.support.browsers.browser import PHONE, visitor
+from tests.support.browsers.browser import PHONE, hold_timers_until_first_image, visitor
 from tests.support.browsers.paged_viewer import PublishInMode
 from tests.support.documents.pdfs import A4, Sheet, lines_content, sheets_pdf
 
@@ -28,6 +28,7 @@ def test_the_first_page_needs_few_requests_and_bytes(browser: Browser, publish: 
     report = publish(sheets_pdf([Sheet(lines_content(PROSE, size=12), A4)] * 60), mode)
     with visitor(browser, user_agent=PHONE, **SCREEN) as person:
         person.page.add_init_script(NOTE_FIRST_IMAGE)
+        hold_timers_until_first_image(person.page)
         page = person.open(report)
         page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
         begun = dict(page.evaluate(LIST_BEGUN))

@@ -184,6 +184,24 @@ def slow_down(page: Page) -> None:
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 20})
 
 
+def hold_timers_until_first_image(page: Page) -> None:
+    """Start no timer of ``page`` before its first image is loaded, from its next load on. After 3 seconds without it,
+    the viewer loads other images too, and a busy machine can take longer."""
+    page.add_init_script(
+        """
+        {
+          const [start, waiting] = [window.setTimeout, []];
+          let isLoaded = false;
+          window.setTimeout = (...timer) => isLoaded ? start(...timer) : void waiting.push(timer);
+          document.addEventListener("load", (event) => {
+            isLoaded ||= Boolean(event.target.matches?.(".page-image"));
+            if (isLoaded) for (const timer of waiting.splice(0)) start(...timer);
+          }, true);
+        }
+        """
+    )
+
+
 def record_layout_shifts(page: Page) -> None:
     """Record layout shifts of ``page`` from its next load on."""
     page.add_init_script(
