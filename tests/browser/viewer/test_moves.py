@@ -1,7 +1,7 @@
 """Navigation: keys, page field, zoom, touch."""
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ShareDocument
 from tests.support.browsers.browser import PHONE, Visitor, current_page_number, visitor, wait_for_page
@@ -174,7 +174,7 @@ def test_the_first_tab_stop_skips_the_toolbar(desktop_visitor: Visitor, report: 
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the document"
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "pages"
+    expect(page.locator("#pages")).to_be_focused()
 
 
 def test_the_address_follows_the_page_of_the_toolbar(desktop_visitor: Visitor, report: str) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import ShareDocument
 from tests.support.browsers.browser import (
@@ -50,8 +50,8 @@ def test_late_pages_cause_no_layout_shift(desktop_visitor: Visitor, report: str)
     page = desktop_visitor.page
     page.goto(report, wait_until="commit")
     page.locator(".pages.is-live").wait_for()
+    gate.wait()
     page.wait_for_timeout(300)
-    assert gate.held
     gate.open()
     page.locator(".page[data-page='2'].is-ready").wait_for()
     page.mouse.wheel(0, 2500)
@@ -98,7 +98,7 @@ def test_all_controls_fit_in_narrow_windows(browser: Browser, report: str, width
 def test_dark_mode_has_a_dark_background_and_white_pages(browser: Browser, report: str) -> None:
     with visitor(browser, color_scheme="dark") as person:
         page = person.open(report)
-        page.wait_for_timeout(300)  # the image fades in
+        expect(page.locator(".page[data-page='1'] .page-image")).to_have_css("opacity", "1")  # it fades in
         shot = Image.open(io.BytesIO(page.screenshot())).convert("L")
     assert shot.getpixel((20, 500)) < 40
     assert shot.getpixel((720, 850)) > 240

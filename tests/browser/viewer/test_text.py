@@ -197,7 +197,7 @@ def test_an_internal_link_opens_its_page_and_back_returns(desktop_visitor: Visit
     page.wait_for_function("() => scrollY === 150")
     page.get_by_role("link", name="Go to page 4").click()
     wait_for_page(page, 4)
-    assert page.url.endswith("#page=4")
+    page.wait_for_url(f"{linked_document}#page=4")
     page.go_back()
     wait_for_page(page, 1)
     page.wait_for_function("() => Math.abs(scrollY - 150) <= 1")
