@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import ShareDocument
 from tests.support.browsers.axe import find_violations
-from tests.support.browsers.browser import PHONE, Visitor, visitor, wait_for_page
+from tests.support.browsers.browser import PHONE, RequestGate, Visitor, visitor, wait_for_page
 from tests.support.browsers.paged_viewer import PAGED_MODES, PublishInMode, page_box
 from tests.support.documents.outlines import add_outline
 from tests.support.documents.pdfs import A4, many_pages_pdf, simple_pdf
@@ -108,6 +108,20 @@ def test_the_keyboard_opens_moves_chooses_and_closes(desktop_visitor: Visitor, s
     expect(page.locator("#sidebar")).to_be_hidden()
     expect(focused).to_have_accessible_name("Pages and contents")
     expect(focused).to_have_attribute("aria-expanded", "false")
+
+
+def test_a_late_table_of_contents_does_not_move_the_pictures(desktop_visitor: Visitor, study: str) -> None:
+    gate = RequestGate(desktop_visitor.page, "**/outline.json*")
+    page = desktop_visitor.open(study)
+    page.keyboard.press("t")
+    expect(page.locator(":focus")).to_have_accessible_name("Page 1")
+    page.keyboard.press("End")
+    expect(page.locator(":focus")).to_have_accessible_name("Page 60")
+    gate.wait()
+    gate.open()
+    expect(page.get_by_role("tab", name="Contents")).to_be_visible()
+    expect(page.locator(":focus")).to_have_accessible_name("Page 60")
+    expect(page.locator(":focus")).to_be_in_viewport(ratio=0.9)
 
 
 def test_a_document_of_2000_pages_has_few_elements(desktop_visitor: Visitor, share: ShareDocument) -> None:

@@ -137,18 +137,21 @@ class Sidebar {
     }
     this.title.hidden = true;
     this.tablist.hidden = false;
-    this.select(0);
+    this.select(0, false); // the reader may have moved on in the pictures while it was loading
   }
 
-  /** @param {number} index  of the tab */
-  select(index) {
+  /**
+   * @param {number} index  of the tab
+   * @param {boolean} [isOpened]  scroll to the page that the reader is on
+   */
+  select(index, isOpened = true) {
     this.tabs.forEach((tab, each) => {
       tab.setAttribute("aria-selected", String(each === index));
       tab.tabIndex = each === index ? 0 : -1;
     });
     this.thumbnails.element.hidden = index !== 0;
     this.outline.element.hidden = index !== 1;
-    this.shown.show(this.viewer.mode.pages[0], true);
+    this.shown.show(this.viewer.mode.pages[0], isOpened);
   }
 
   /**
