@@ -18,7 +18,7 @@ from tests.browser.owner.conftest import (
     upload,
 )
 from tests.support.browsers.axe import find_violations
-from tests.support.browsers.browser import visitor, wait_for_requests
+from tests.support.browsers.browser import RequestGate, visitor, wait_for_requests
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.servers.server_process import ServerProcess, run_server
 
@@ -120,6 +120,23 @@ def test_more_than_two_uploads_are_queued_and_can_be_canceled(library_page: Page
         library_page.get_by_role("button", name=f"Cancel {word}.pdf").click()
     expect(library_page.locator("#uploads li")).to_have_count(0)
     assert len(held_uploads) == 2
+
+
+def test_a_search_that_begins_while_the_list_is_loaded_after_an_upload_keeps_the_focus(
+    library_page: Page, owner_server: ServerProcess
+) -> None:
+    upload(owner_server, "early.pdf")
+    library_page.reload()
+    gate = RequestGate(library_page, f"{owner_server.url}/files")
+    library_page.locator("#file").set_input_files([make_payload("quick.pdf")])
+    gate.wait()
+    field = library_page.get_by_label("Search by name")
+    field.focus()
+    with library_page.expect_event("requestfinished", lambda request: request.url == f"{owner_server.url}/files"):
+        gate.open()
+    library_page.keyboard.type("quick")
+    expect(field).to_have_value("quick")
+    expect(library_page).to_have_url(f"{owner_server.url}/files?q=quick")
 
 
 def test_an_upload_after_signing_out_shows_an_error(library_page: Page) -> None:

@@ -14,7 +14,8 @@ let loading;
  * @param {string} address
  * @param {string} id  of the element
  * @param {() => void} prepare  what has to be done with new rows
- * @param {{ stays?: boolean }} options  stays: keep the page if the server does not send the element
+ * @param {{ stays?: boolean }} options  stays: keep the page if the server does not send the element, or if the element
+ *   has the focus when it does
  */
 export function loadList(address, id, prepare, { stays = false } = {}) {
   loading?.abort();
@@ -23,7 +24,7 @@ export function loadList(address, id, prepare, { stays = false } = {}) {
   request.open("GET", address);
   request.responseType = "document";
   request.addEventListener("loadend", () => {
-    if (loading !== request) return;
+    if (loading !== request || (stays && document.getElementById(id)?.contains(document.activeElement))) return;
     const fresh = request.status === 200 && request.response?.getElementById(id);
     if (fresh) document.getElementById(id)?.replaceWith(document.adoptNode(fresh));
     else if (request.status && !stays) location.assign(address); // signed out, or no file is left
