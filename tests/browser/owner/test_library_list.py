@@ -123,7 +123,11 @@ def test_the_list_can_be_used_with_the_keyboard(
     expect(library_page.get_by_role("dialog")).to_have_count(0)
     field.fill(plans[1])
     expect(library_page.locator(".item")).to_have_count(1)
-    library_page.keyboard.press("Escape")
+    library_page.keyboard.press("Escape")  # clears the field, so the list has all files again
+    expect(field).to_have_value("")
+    expect(library_page.locator(".item h2").filter(has_text=plans[0])).to_have_count(1)
+    field.fill(plans[1])
+    expect(library_page.locator(".item")).to_have_count(1)
     field.blur()
     library_page.keyboard.press("j")
     library_page.keyboard.press("Enter")
