@@ -6,7 +6,15 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import ShareDocument
-from tests.support.browsers.browser import RequestGate, Visitor, stop_clock, visitor, wait_for_page
+from tests.support.browsers.browser import (
+    RequestGate,
+    Visitor,
+    hold_timers_until_first_image,
+    slow_down,
+    stop_clock,
+    visitor,
+    wait_for_page,
+)
 from tests.support.documents.pdfs import A4, Sheet, lines_content, sheets_pdf, simple_pdf
 
 
@@ -87,9 +95,12 @@ def test_reloading_restores_the_position_in_a_long_document(desktop_visitor: Vis
     assert page.evaluate(top) == pytest.approx(before, abs=1)
 
 
-def test_fast_scrolling_does_not_load_skipped_pages(desktop_visitor: Visitor, long: str) -> None:
+@pytest.mark.parametrize("is_slow", [False, True], ids=["fast", "slow"])
+def test_fast_scrolling_does_not_load_skipped_pages(desktop_visitor: Visitor, long: str, is_slow: bool) -> None:
     page = desktop_visitor.open(long)
     page.locator(".page[data-page='2'].is-ready").wait_for()
+    if is_slow:
+        slow_down(page)
     before = len(desktop_visitor.requests)
     page.evaluate(
         """async () => {
@@ -234,6 +245,7 @@ def test_the_first_image_is_painted_before_others_are_requested(browser: Browser
     """Otherwise a phone decodes and paints it while four others arrive."""
     with visitor(browser) as person:
         gate = RequestGate(person.page, "**/pages/1-*")
+        hold_timers_until_first_image(person.page)
         person.page.add_init_script(COUNT_FRAMES)
         person.page.goto(report, wait_until="commit")
         person.page.locator(".pages.is-live").wait_for()

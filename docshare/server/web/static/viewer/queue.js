@@ -13,7 +13,7 @@ export class Queue {
     /** @type {Set<Entry>} */
     this.waiting = new Set();
     this.running = 0;
-    this.heldUntil = 0;
+    this.isHeld = false;
     /** Called when a job has ended. */
     this.onEnd = () => {};
   }
@@ -39,17 +39,30 @@ export class Queue {
     };
   }
 
-  /** Start no job for `ms` milliseconds: while the reader scrolls fast, pages needed now are not needed later. */
+  /**
+   * Start no job for `ms` milliseconds: while the reader scrolls fast, pages needed now are not needed later. A slow
+   * browser takes longer than that for a frame, so it lasts at least until the next frame, which may hold it again.
+   *
+   * @param {number} ms
+   */
   hold(ms) {
-    this.heldUntil = performance.now() + ms;
+    this.isHeld = true;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.pump(), ms + 1);
+    cancelAnimationFrame(this.frame);
+    this.timer = setTimeout(() => {
+      this.frame = requestAnimationFrame(() => {
+        this.timer = setTimeout(() => this.release());
+      });
+    }, ms);
+  }
+
+  release() {
+    this.isHeld = false;
+    this.pump();
   }
 
   pump() {
-    while (this.running < this.limit && this.waiting.size > 0 && performance.now() >= this.heldUntil) {
-      this.start(this.nearest());
-    }
+    while (this.running < this.limit && this.waiting.size > 0 && !this.isHeld) this.start(this.nearest());
   }
 
   /** @returns {Entry} */
