@@ -21,7 +21,7 @@ from docshare.server.services.operations.secrets import instance_secret
 from docshare.server.store import reserve
 from docshare.server.store.database import SERVING_LOCK
 from docshare.server.store.identity import directory_id, instance_key, write_private
-from docshare.server.store.lock import DirectoryLock
+from docshare.server.store.lock import DirectoryLock, read_holder
 from docshare.server.store.migrations import migrate
 from docshare.server.store.tables import contents as content_rows
 from docshare.server.store.tables import instance as instance_rows
@@ -215,6 +215,14 @@ def read_owner(data_dir: Path) -> DirectoryOwner | None:
         return DirectoryOwner(int(facts["pid"]), url, base_url, host, instance_key(data_dir))
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
+
+
+def read_running_owner(data_dir: Path) -> DirectoryOwner | None:
+    """Return the server that holds the lock of ``data_dir``, which is locked. Return None if its holder has not
+    announced itself, because it is starting or no server: another program may listen at the address of the server
+    before, and must not get the instance key."""
+    owner = read_owner(data_dir)
+    return owner if owner is not None and read_holder(data_dir / "lock") in (owner.pid, None) else None
 
 
 def _announcement_path(data_dir: Path) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docshare.server.config import Config
-from docshare.server.instance import announce, open_instance, read_owner
+from docshare.server.instance import announce, open_instance, read_owner, read_running_owner
 from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
 BASE_URL = "http://127.0.0.1:8787"
@@ -60,6 +60,25 @@ def test_the_owner_process_is_announced(tmp_path: Path) -> None:
         owner = read_owner(tmp_path)
         assert owner is not None
         assert (owner.pid, owner.url, owner.base_url) == (os.getpid(), "http://127.0.0.1:1234", BASE_URL)
+
+
+def test_a_process_that_has_not_announced_itself_does_not_answer_at_the_address_before(tmp_path: Path) -> None:
+    with open_instance(make_config(tmp_path)) as instance:
+        announce(instance, "http://127.0.0.1:1234", "127.0.0.1")
+        assert read_running_owner(tmp_path) == read_owner(tmp_path)
+    (tmp_path / "server.json").write_text((tmp_path / "server.json").read_text().replace(str(os.getpid()), "1"))
+    with open_instance(make_config(tmp_path)) as instance:
+        assert read_owner(tmp_path) is not None
+        assert read_running_owner(tmp_path) is None
+        announce(instance, "http://127.0.0.1:1234", "127.0.0.1")
+        assert read_running_owner(tmp_path) == read_owner(tmp_path)
+
+
+def test_on_a_disk_without_room_for_the_holder_the_last_announcement_counts(tmp_path: Path) -> None:
+    with open_instance(make_config(tmp_path)) as instance:
+        announce(instance, "http://127.0.0.1:1234", "127.0.0.1")
+        (tmp_path / "lock").write_text("")
+        assert read_running_owner(tmp_path) == read_owner(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}'])

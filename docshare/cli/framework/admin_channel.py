@@ -133,12 +133,12 @@ def _delegate_to_server(directory: Path, command: str, args: dict[str, str]) -> 
     """Run the command on the server that owns ``directory``. Wait for it if it is still starting."""
     import requests
 
-    from docshare.server.instance import read_owner
+    from docshare.server.instance import read_running_owner
 
     ctx = current_context()
     give_up = ctx.monotonic() + _STARTUP_WAIT_S
     while True:
-        owner = read_owner(directory)
+        owner = read_running_owner(directory)
         try:
             if owner is not None:
                 return _post_command(owner, {"command": command, "args": args})
@@ -240,17 +240,21 @@ def is_served(directory: Path) -> bool:
 
 
 def _find_running_owner(directory: Path) -> "DirectoryOwner":
-    from docshare.server.instance import read_owner
+    from docshare.server.instance import read_owner, read_running_owner
     from docshare.server.store.lock import AlreadyLocked, DirectoryLock
 
     owner = read_owner(directory) if directory.is_dir() else None
     if owner is not None:
         try:
             with DirectoryLock(directory):
-                pass
+                owner = None
         except AlreadyLocked:
-            return owner
-    raise Stop(ExitCode.UNREACHABLE, f"no docshare server is running on {directory}", hint="Start it: docshare serve")
+            owner = read_running_owner(directory)
+    if owner is None:
+        raise Stop(
+            ExitCode.UNREACHABLE, f"no docshare server is running on {directory}", hint="Start it: docshare serve"
+        )
+    return owner
 
 
 def list_origins(directory: Path) -> tuple[str, ...]:

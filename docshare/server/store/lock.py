@@ -31,7 +31,7 @@ class DirectoryLock:
             if error.errno in _NO_LOCKS:
                 raise OSError(error.errno, error.strerror, str(self._path)) from None
             raise AlreadyLocked(str(self._path.parent)) from None
-        with suppress(OSError):  # for people who look at the file; the lock does not need it
+        with suppress(OSError):  # the lock does not need it
             os.ftruncate(handle, 0)
             os.write(handle, f"{os.getpid()}\n".encode())
         self._handle = handle
@@ -41,6 +41,15 @@ class DirectoryLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.close(self._handle)
+
+
+def read_holder(path: Path) -> int | None:
+    """Return the process ID in the lock file ``path``: that of the holder while it is locked. None if it is not known,
+    because the disk was full."""
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
 
 
 def is_locked(path: Path) -> bool:

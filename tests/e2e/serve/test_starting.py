@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 import requests
 
 from docshare.server.store.lock import is_locked
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.polling import wait_until
 from tests.support.ports import find_free_port
-from tests.support.servers.server_process import COMMAND, start_server
+from tests.support.servers.server_process import start_server
 
 # The server stores its address once a file exists, whose path is the first argument.
 ANNOUNCE_LATE = """
@@ -31,26 +32,48 @@ from docshare.__main__ import main
 sys.exit(main())
 """
 
+# It creates a file, whose path is the first argument, when it has looked for the address of the starting server.
+LOOK = """
+import sys
+from pathlib import Path
+from docshare.server import instance
+has_looked, read = Path(sys.argv.pop(1)), instance.read_running_owner
+
+def read_and_report(*given):
+    found = read(*given)
+    has_looked.touch()
+    return found
+
+instance.read_running_owner = read_and_report
+from docshare.__main__ import main
+sys.exit(main())
+"""
+
 
 def test_files_are_shared_through_a_server_that_starts_at_another_address(env: dict[str, str], tmp_path: Path) -> None:
-    """The address in the data directory is that of the server before."""
+    """The address in the data directory is that of the server before. Another program that listens there meanwhile must
+    not get the key of the instance."""
     (tmp_path / "a.pdf").write_bytes(simple_pdf(pages=1))
     before, old_url = start_server("--port", str(find_free_port()), env=env)
     before.terminate()
     before.communicate(timeout=30)
-    go, options = tmp_path / "go", {"env": env, "stdout": subprocess.PIPE, "text": True}
-    line = [sys.executable, "-c", ANNOUNCE_LATE, str(go), "serve", "--port", "0"]
+    go, has_looked = tmp_path / "go", tmp_path / "looked"
+    options = {"env": env, "stdout": subprocess.PIPE, "text": True}
+    first = [sys.executable, "-c", ANNOUNCE_LATE, str(go), "serve", "--port", "0"]
+    second = [sys.executable, "-c", LOOK, str(has_looked), "serve", str(tmp_path / "a.pdf")]
     with socket.create_server(("127.0.0.1", urlsplit(old_url).port or 0)) as stranger:
-        starting = subprocess.Popen(line, **options)  # type: ignore[call-overload]
+        starting = subprocess.Popen(first, **options)  # type: ignore[call-overload]
         wait_until(lambda: is_locked(tmp_path / "data" / "lock"))
-        sharing = subprocess.Popen([*COMMAND, "serve", str(tmp_path / "a.pdf")], **options)  # type: ignore[call-overload]
+        sharing = subprocess.Popen(second, **options)  # type: ignore[call-overload]
         try:
-            stranger.settimeout(60)
-            stranger.accept()[0].close()  # the second process has read the old address
+            wait_until(has_looked.exists, seconds=60)
             go.touch()
             url = starting.stdout.readline().strip()
             assert sharing.stdout.readline().strip() == url
             assert requests.get(sharing.stdout.readline().strip(), timeout=10).status_code == 200
+            stranger.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                stranger.accept()
         finally:
             for process in (sharing, starting):
                 process.terminate()
