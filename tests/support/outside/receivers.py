@@ -174,7 +174,8 @@ def _handle_request(sock: socket.socket, receiver: FakeReceiver) -> None:
         # A sender that has the response may send the next request before the thread of the script runs again.
         open_requests = sum(map(_is_open, receiver.open_sockets))
         receiver.max_open_requests = max(receiver.max_open_requests, open_requests)
-    _expire_soon(receiver.watchdogs.pop((hit.delivery, hit.attempt), None))
+    if receiver.watchdogs:  # otherwise the request may be no delivery
+        _expire_soon(receiver.watchdogs.pop((hit.delivery, hit.attempt), None))
     try:
         receiver.choose_script(hit)(sock)
     finally:
