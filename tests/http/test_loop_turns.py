@@ -1,11 +1,14 @@
 """How often the loop processes a connection."""
 
 import threading
+from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 
 from docshare.server.http.channel import Channel
-from tests.http.harness import ListenerHarness, RawConnection, build_request, wait_until
+from docshare.server.http.event_loop import MIN_EVENTS_PER_TURN
+from tests.http.harness import ListenerHarness, MonotonicClock, RawConnection, build_request, wait_until
 
 ROUNDS = 20
 
@@ -50,3 +53,33 @@ def test_the_loop_sends_what_a_worker_could_not(listener: ListenerHarness) -> No
         assert len(wire.read_response().body) == 12 * 1024 * 1024
         wire.send(build_request("GET", "/after"))
         assert wire.read_response().facts["path"] == "/after"
+
+
+def test_a_turn_of_the_loop_ends_although_more_connections_are_scheduled(
+    start_listener: Callable[..., ListenerHarness], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a new connection waits for all of them, and the threads schedule still more for the next turn."""
+    clock = MonotonicClock()
+    rig = start_listener(run=False, clock=clock)
+    handled: list[Channel] = []
+
+    def advance_slowly(channel: Channel) -> None:
+        handled.append(channel)
+        clock.now += 0.001
+
+    with ExitStack() as stack:
+        for _ in range(100):
+            stack.enter_context(RawConnection(rig.port))
+        assert wait_until(lambda: rig.server._run_once(0) or len(rig.server.limiter) == 100)
+        channels = rig.list_connections()
+        monkeypatch.setattr(Channel, "advance", advance_slowly)
+        for channel in channels:
+            rig.server._loop.schedule(channel)
+        counts = []
+        while len(handled) < 100:
+            before = len(handled)
+            rig.server._run_once(60)  # does not wait: the others are due
+            counts.append(len(handled) - before)
+        assert handled == channels
+    rig.thread.start()  # to close it
+    assert max(counts) == MIN_EVENTS_PER_TURN

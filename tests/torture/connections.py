@@ -89,6 +89,7 @@ ATTACKS: dict[str, ConnectionAttack] = {
     ),
     "unfinished bodies": ConnectionAttack(480, 0, opening=FULL_BODY, pace=300),
     "pipelined": ConnectionAttack(opening=GET * 5000, count=50, reopen_count=2),
+    "pipelined of 6 addresses": ConnectionAttack(1900, 0, sources=MANY[:6], opening=GET * 500, pace=300, is_flood=True),
     "resets": ConnectionAttack(count=20, reopen_count=2000),
     "resets after a request": ConnectionAttack(count=20, reopen_count=500, opening=GET),
     "TLS": ConnectionAttack(opening=TLS, count=2000, reopen_count=300),
