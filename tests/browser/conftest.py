@@ -73,7 +73,7 @@ def desktop_visitor(desktop_context: BrowserContext) -> Iterator[Visitor]:
 
 @pytest.fixture
 def clock_visitor(browser: Browser) -> Iterator[Visitor]:
-    """Yield a desktop reader whose pages have a clock that the test can stop, in a profile of its own: Playwright
+    """Yield a desktop reader with a clock in its pages that the test can stop, in a separate profile: Playwright
     installs a clock in all pages of a profile."""
     with visitor(browser) as person:
         person.page.clock.install()

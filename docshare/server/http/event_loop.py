@@ -7,11 +7,11 @@ for thousands of polls.
 
 import selectors
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from selectors import EVENT_READ as READ
 from selectors import SelectorKey
-from typing import Any
+from typing import Any, TypeVar
 
 from docshare.server.http.channel import Channel
 
@@ -22,6 +22,7 @@ most of a second, and so did 1,900 of six clients with pipelined requests: the l
 the threads had scheduled for the next."""
 MIN_EVENTS_PER_TURN = 16
 _MAX_NETWORKS = 4096
+_T = TypeVar("_T")
 
 
 class EventLoop(dict[int, Any]):
@@ -90,10 +91,7 @@ class EventLoop(dict[int, Any]):
         for key in sorted(others, key=lambda key: key.data.accepting):
             if key.data._fileno == key.fd:
                 self._run_handler(key.data, key.data.handle_read_event)
-        end = self._clock() + TURN_SECONDS
-        for number in range(len(self._scheduled)):
-            if number >= MIN_EVENTS_PER_TURN and self._clock() >= end:
-                break
+        for _ in self._until_turn_ends(range(len(self._scheduled))):
             channel = self._scheduled.popleft()
             self._run_handler(channel, partial(self._advance_channel, channel, on_handled))
 
@@ -101,17 +99,22 @@ class EventLoop(dict[int, Any]):
         """Handle events of connections until the turn is over. The selector reports the others again in the next."""
         is_crowded = len(ready) > MIN_EVENTS_PER_TURN
         self._turn += is_crowded
-        ordered = self._order_fairly(ready) if is_crowded else ready
-        end = self._clock() + TURN_SECONDS  # starts after the ordering, which can take as long as a turn
-        for number, (key, events) in enumerate(ordered):
-            if number >= MIN_EVENTS_PER_TURN and self._clock() >= end:
-                break
+        for key, events in self._until_turn_ends(self._order_fairly(ready) if is_crowded else ready):
             channel = key.data
             # An earlier handler of this turn may have closed the channel, and its descriptor may be in use again.
             if channel._fileno == key.fd:
                 if is_crowded:
                     channel.turn = self._network_turns[channel.network] = self._turn
                 self._run_handler(channel, partial(self._handle_channel, channel, events, on_handled))
+
+    def _until_turn_ends(self, items: Iterable[_T]) -> Iterator[_T]:
+        """Yield the first ``MIN_EVENTS_PER_TURN`` of ``items``, and more until ``TURN_SECONDS`` have passed: from the
+        first on, because ordering them can take as long as a turn."""
+        end = self._clock() + TURN_SECONDS
+        for number, item in enumerate(items):
+            if number >= MIN_EVENTS_PER_TURN and self._clock() >= end:
+                return
+            yield item
 
     def _handle_channel(self, channel: Channel, events: int, on_handled: Callable[[Channel], None]) -> None:
         self._advance_channel(channel, on_handled, unwanted=channel.handle_events(events))

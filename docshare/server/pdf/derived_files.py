@@ -149,20 +149,16 @@ class DerivedFiles:
         all threads of the server."""
         with self._lock:
             self._following += 1
-        is_following = True
-        try:
-            while not build.done.wait(0.25):
-                now = time.monotonic()
-                with self._lock:  # one at a time: each that leaves makes room for another
-                    is_excess = self._following > _MAX_SLOW_WAITERS and now - build.since > _SLOW_BUILD_S
-                    if is_excess or now > deadline:
-                        self._following -= 1
-                        is_following = False
-                        raise unavailable_problem("This page is taking long to render.", 2)
-        finally:
-            if is_following:
-                with self._lock:
-                    self._following -= 1
+        is_done = is_late = False
+        while not (is_done or is_late):
+            is_done = build.done.wait(0.25)
+            now = time.monotonic()
+            with self._lock:  # one at a time: each that leaves makes room for another
+                is_excess = self._following > _MAX_SLOW_WAITERS and now - build.since > _SLOW_BUILD_S
+                is_late = not is_done and (is_excess or now > deadline)
+                self._following -= is_done or is_late
+        if is_late:
+            raise unavailable_problem("This page is taking long to render.", 2)
 
     def is_missing(self, key: DerivedKey) -> bool:
         """Return whether the file of ``key`` is neither cached nor under construction."""

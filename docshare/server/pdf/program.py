@@ -45,7 +45,7 @@ def start_worker(jobs: socket.socket, options: WorkerOptions) -> StartedProcess:
 
 
 def kill_worker(process: StartedProcess, pid: int) -> None:
-    """Kill a worker whose process ID is ``pid``, at the priority of the server if the server may raise it: at the
+    """Kill the worker ``process`` with the ID ``pid``, at the priority of the server if the server may raise it: at the
     lowest one, it takes many seconds to die on a busy host, and the thread that reaps it waits."""
     if process.returncode is None:
         with contextlib.suppress(OSError):

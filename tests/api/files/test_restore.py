@@ -22,6 +22,7 @@ from tests.support.engines.rows import (
     update_file_row,
 )
 from tests.support.people.cast import Person, World
+from tests.support.people.interrupted import is_lock_contended
 from tests.support.polling import wait_until
 
 CONTENT = simple_pdf(pages=3)
@@ -231,14 +232,11 @@ def test_a_restore_waits_for_a_running_delete(world: World, monkeypatch: pytest.
     waits: list[bool] = []
     restoring = threading.Thread(target=lambda: statuses.append(restore_file(world.pia, made["uuid"]).status_code))
 
-    def is_lock_contended() -> bool:
-        return any(users > 1 for _, users in list(world.rt.db._key_locks._locks.values()))
-
     def restore_after_first_batch(self: Any, *protects: Any) -> Any:
         calls[0] += 1
         if calls[0] == 3:  # after the mark and one batch
             restoring.start()
-            wait_until(lambda: not restoring.is_alive() or is_lock_contended())
+            wait_until(lambda: not restoring.is_alive() or is_lock_contended(world))
             waits.append(restoring.is_alive())
         return write(self, *protects)
 

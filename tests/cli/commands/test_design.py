@@ -67,7 +67,7 @@ class DesignShell:
 def design_shell(
     make: Callable[..., World], tmp_path: Path, time: FakeTime, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[DesignShell]:
-    # Tokens whose keys come later are not verified, and a busy machine may need longer than that.
+    # Tokens are not verified if the keys come later, and a busy machine may need longer than that.
     monkeypatch.setattr("docshare.server.outbound.jwts._DEADLINE_S", 60.0)
     with open_design_tool(make_certificate(tmp_path), make) as studio, serve_world(studio.world) as url:
         shell = Shell(tmp_path / "home", url, time)

@@ -15,7 +15,7 @@ from tests.support.polling import wait_until
 from tests.support.ports import find_free_port
 from tests.support.servers.server_process import start_server
 
-# The server stores its address once a file exists, whose path is the first argument.
+# The server stores its address once the file named by its first argument exists.
 ANNOUNCE_LATE = """
 import sys, time
 from pathlib import Path
@@ -32,7 +32,7 @@ from docshare.__main__ import main
 sys.exit(main())
 """
 
-# It creates a file, whose path is the first argument, when it has looked for the address of the starting server.
+# It creates the file named by its first argument when it has looked for the address of the starting server.
 LOOK = """
 import sys
 from pathlib import Path

@@ -54,7 +54,7 @@ def expect_end_of_scrolling(page: Page) -> None:
 
 
 def wait_for_end_of_scrolling(page: Page) -> None:
-    """Wait until the window has scrolled and stands still."""
+    """Wait until the window has stopped scrolling."""
     page.wait_for_function("() => window.hasScrolled")
 
 

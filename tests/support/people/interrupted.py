@@ -39,9 +39,10 @@ class Interruption:
                 self.has_happened = True
                 self._acting = acting = threading.Thread(target=self._act)
                 acting.start()
-                wait_until(lambda: not acting.is_alive() or self._is_lock_contended())
+                wait_until(lambda: not acting.is_alive() or is_lock_contended(self._world))
         return self._write(*args)
 
-    def _is_lock_contended(self) -> bool:
-        """Return whether one thread waits for a lock that the other one holds."""
-        return any(users > 1 for _, users in list(self._world.rt.db._key_locks._locks.values()))
+
+def is_lock_contended(world: World) -> bool:
+    """Return whether one thread waits for a lock that another one holds."""
+    return any(users > 1 for _, users in list(world.rt.db._key_locks._locks.values()))
