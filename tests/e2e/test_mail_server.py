@@ -53,8 +53,7 @@ def test_no_request_waits_for_an_unresponsive_mail_server(tmp_path: Path, kind: 
         url = box.url if kind == "hangs" else f"smtp://127.0.0.1:{nobody.getsockname()[1]}"
         with run_server(tmp_path, DOCSHARE_SMTP_URL=url, DOCSHARE_RATE_LIMIT="100000") as server:
             uuid = upload_document(server)
-            # A request that waits for the mail server waits for the rest of its 30 seconds, at least 22.
-            assert measure_slowest(server, uuid, 8) < TIMEOUT_S / 2
+            assert measure_slowest(server, uuid, 8) < TIMEOUT_S / 10
             wait_until(lambda: has_failed(list_outbox(tmp_path), kind), seconds=60)
             assert {row["state"] for row in list_outbox(tmp_path)} == {"queued"}
 

@@ -222,7 +222,7 @@ def test_a_conversion_that_times_out_leaves_no_process_and_no_file(
     start = time.monotonic()
     problem = catch_problem(lambda: slow.convert(write_file(office.make_docx(), "slow.docx"), "docx", part))
     assert (problem.status, problem.detail) == (422, "Converting the document takes too long.")
-    assert time.monotonic() - start < 30  # the script sleeps for longer
+    assert time.monotonic() - start < 5
     assert list_processes(data) == {}
     assert (part.size, list(data.iterdir())) == (0, [])
 

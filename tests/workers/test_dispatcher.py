@@ -193,7 +193,7 @@ def test_a_delivery_that_is_queued_later_is_found(world: World, file: str) -> No
         add_webhook(world.pia, receiver.url)
         with run_dispatcher(Dispatcher(world.rt)):
             record_replacements(world, file)
-            wait_until(lambda: receiver.requests)
+            wait_until(lambda: receiver.requests, seconds=5)
     assert dispatching._POLL_SECONDS < dispatching._SHARED_POLL_SECONDS <= 5, "the API allows a delay of five seconds"
 
 

@@ -90,7 +90,7 @@ def test_a_slow_source_is_502_at_the_deadline(
     source.respond = script
     began = time.monotonic()
     assert_import_refused(world, post_import(world.pia, source.url()), 502, "bad_gateway")
-    assert time.monotonic() - began < 15  # a silent connection ends by itself after 20 seconds
+    assert time.monotonic() - began < 5
 
 
 def test_a_deadline_during_the_connect_closes_the_socket(

@@ -70,14 +70,13 @@ def test_many_readers_enter_a_password_at_once_and_nobody_else_waits(server: Ser
     with ThreadPoolExecutor(READERS) as pool:
         entries = [pool.submit(enter, number) for number in range(READERS)]
         start.wait(60)
-        others, entered_at = [], time.monotonic()
+        others = []
         while not all(entry.done() for entry in entries):
             began = time.monotonic()
             assert get_user(server).status_code == 200
             others.append(time.monotonic() - began)
-        took_s = time.monotonic() - entered_at
     assert {entry.result() for entry in entries} == {303}
-    assert max(others) < max(5, took_s / 4)  # hashing 40 passwords takes a slow processor much longer
+    assert max(others) < 5
 
 
 def test_a_lock_that_another_session_holds_is_reported_as_busy(
@@ -130,10 +129,10 @@ def test_a_suspended_database_is_reported_and_used_again(server: ServerProcess, 
         began = time.monotonic()
         answers = [pool.submit(get_user, server) for _ in range(READERS)]
         assert get_health(server) == 503
-        assert time.monotonic() - began < 12
+        assert time.monotonic() - began < 6
         for answer in answers:
             assert (answer.result().status_code, answer.result().headers["Retry-After"]) == (503, "30")
-        assert time.monotonic() - began < 30  # a connection without an outage waits 35 s for an answer
+        assert time.monotonic() - began < 15
     wait_until(lambda: get_health(server) == 200)
     assert get_user(server).status_code == 200
 
@@ -150,7 +149,7 @@ def test_the_server_reconnects_soon_after_an_outage(server: ServerProcess, datab
         database.start()
     began = time.monotonic()
     wait_until(lambda: get_user(server).status_code == 200)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 5
     assert {get_user(server).status_code for _ in range(20)} == {200}
 
 
