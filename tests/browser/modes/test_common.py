@@ -1,6 +1,7 @@
 """Common behavior of the paged modes on a desktop: keys, wheel, positions, zoom, find and accessibility."""
 
 import pytest
+from playwright.sync_api import Page
 
 from tests.support.browsers.axe import find_violations
 from tests.support.browsers.browser import Visitor, wait_for_page
@@ -8,6 +9,7 @@ from tests.support.browsers.paged_viewer import (
     PublishInMode,
     expect_end_of_scrolling,
     page_box,
+    press_while_page_down_scrolls,
     visible_pages,
     wait_for_end_of_scrolling,
     wait_for_rest,
@@ -217,10 +219,17 @@ def test_ctrl_and_wheel_zoom_around_the_pointer(desktop_visitor: Visitor, report
     assert page.evaluate(spot) == pytest.approx(before, abs=0.005)
 
 
-def test_page_down_scrolls_to_the_end_of_a_zoomed_page_before_turning_it(desktop_visitor: Visitor, report: str) -> None:
-    page = desktop_visitor.open(report)
+def zoom_in(page: Page) -> None:
+    """Enlarge the page beyond the window, which scrolls to keep what is in its center."""
+    expect_end_of_scrolling(page)
     page.locator("#zoom-level").select_option("200")
     page.locator("#zoom-level").blur()
+    wait_for_end_of_scrolling(page)
+
+
+def test_page_down_scrolls_to_the_end_of_a_zoomed_page_before_turning_it(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
+    zoom_in(page)
     expect_end_of_scrolling(page)
     page.keyboard.press("PageDown")
     wait_for_end_of_scrolling(page)
@@ -232,7 +241,18 @@ def test_page_down_scrolls_to_the_end_of_a_zoomed_page_before_turning_it(desktop
     page.wait_for_function("() => scrollY === 0")
     page.keyboard.press("PageUp")
     wait_for_page(page, 1)
-    assert page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 1")
+    page.wait_for_function("() => scrollY + innerHeight >= document.documentElement.scrollHeight - 1")
+
+
+def test_a_turn_ends_the_scrolling_of_a_key(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
+    zoom_in(page)
+    expect_end_of_scrolling(page)
+    page.evaluate("scrollTo(0, 0)")
+    wait_for_end_of_scrolling(page)
+    press_while_page_down_scrolls(page, "End")
+    wait_for_page(page, 12)
+    assert page.evaluate("scrollY") == 0
 
 
 def test_one_wheel_gesture_turns_one_page(desktop_visitor: Visitor, report: str) -> None:

@@ -5,6 +5,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import ShareDocument
 from tests.support.browsers.browser import PHONE, Visitor, current_page_number, visitor, wait_for_page
+from tests.support.browsers.paged_viewer import press_while_page_down_scrolls
 from tests.support.documents.pdfs import A4, simple_pdf
 
 
@@ -53,6 +54,12 @@ def test_scrolling_keys_work_without_a_click(desktop_visitor: Visitor, report: s
     page.keyboard.press("ArrowDown")
     page.keyboard.press("PageUp")
     page.wait_for_function("() => scrollY < 300")
+
+
+def test_going_to_a_page_ends_the_scrolling_of_a_key(desktop_visitor: Visitor, report: str) -> None:
+    page = desktop_visitor.open(report)
+    press_while_page_down_scrolls(page, "Home")
+    assert page.evaluate("scrollY") == 0
 
 
 def test_shortcut_keys_are_inactive_in_text_fields(desktop_visitor: Visitor, report: str) -> None:

@@ -50,12 +50,31 @@ def wait_for_rest(page: Page) -> None:
 
 def expect_end_of_scrolling(page: Page) -> None:
     """Prepare ``wait_for_end_of_scrolling``, before the input that scrolls the window."""
-    page.evaluate("() => addEventListener('scrollend', () => { window.hasScrolled = true; }, { once: true })")
+    page.evaluate(
+        """() => {
+          window.hasScrolled = false;
+          addEventListener("scrollend", () => { window.hasScrolled = true; }, { once: true });
+        }"""
+    )
 
 
 def wait_for_end_of_scrolling(page: Page) -> None:
     """Wait until the window has stopped scrolling."""
     page.wait_for_function("() => window.hasScrolled")
+
+
+def press_while_page_down_scrolls(page: Page, key: str) -> None:
+    """Press ``key`` once Page Down has begun to scroll the window, and wait for as long as that would scroll it."""
+    page.evaluate(
+        """(key) => addEventListener("scroll", () => {
+          document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+          window.hasPressed = true;
+        }, { once: true })""",
+        key,
+    )
+    page.keyboard.press("PageDown")
+    page.wait_for_function("() => window.hasPressed")
+    page.wait_for_timeout(500)
 
 
 def record_motion(page: Page) -> None:

@@ -2,7 +2,8 @@
 
 import { isBusy, isMagnified } from "../dom.js";
 import { isText, listenToDrags } from "./drag.js";
-import { listenToWheel, scrolls } from "./wheel.js";
+import { scrolls, stopAt } from "./scroll.js";
+import { listenToWheel } from "./wheel.js";
 
 const SIDE = 0.14; // part of a page, at its edge, where a click turns it
 const SIDE_TOUCHED = 0.2; // of the window, for touch
@@ -49,7 +50,7 @@ export class TurnInput {
   onKey(event, direction) {
     if (event.key === " " && isBusy(event.target)) return false;
     if (scrolls(false, direction)) return false;
-    if (this.mode.turn(direction) && direction < 0) this.mode.jump(window.scrollX, this.mode.lay.height);
+    if (this.mode.turn(direction) && direction < 0) stopAt(window.scrollX, this.mode.lay.height);
     return true;
   }
 

@@ -10,6 +10,7 @@ import { whole } from "../zoom.js";
 import { findScroll, laySpread, moveButtons, readFrame } from "./layout.js";
 import { TurnInput } from "./input.js";
 import { MountedPages } from "./mounted.js";
+import { jump, stopAt } from "./scroll.js";
 import { Sides } from "./sides.js";
 import { Spreads } from "./spreads.js";
 
@@ -258,7 +259,7 @@ export class Paged {
     this.page = number;
     this.layOut();
     const { left } = this.lay.places.get(number);
-    this.jump(this.isWider ? left - this.frame.gutter : 0, 0);
+    stopAt(this.isWider ? left - this.frame.gutter : 0, 0);
     arrive();
     this.update();
     if (this.spread !== before) this.announce();
@@ -317,11 +318,7 @@ export class Paged {
    * @param {{x: number, y: number, w: number, h: number}} rect
    */
   reveal(place, rect) {
-    this.jump(...findScroll(this.frame, place, rect));
-  }
-
-  jump(x, y) {
-    window.scrollTo({ left: x, top: y, behavior: "instant" });
+    stopAt(...findScroll(this.frame, place, rect));
   }
 
   /** Report the position of the reader. */
@@ -343,7 +340,7 @@ export class Paged {
   goToPlace({ page, down }) {
     this.open(page);
     const { top, height } = this.lay.places.get(this.page);
-    if (down > 0) this.jump(window.scrollX, top + down * height - this.frame.head);
+    if (down > 0) stopAt(window.scrollX, top + down * height - this.frame.head);
   }
 
   /**
@@ -362,7 +359,7 @@ export class Paged {
     change();
     this.layOut();
     const is = this.lay.places.get(page) ?? this.lay.places.get(this.page);
-    this.jump(is.left + across * is.width - x, is.top + down * is.height - y);
+    jump(is.left + across * is.width - x, is.top + down * is.height - y);
     this.update();
   }
 

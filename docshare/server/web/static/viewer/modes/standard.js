@@ -8,6 +8,7 @@ import { findForemost } from "../foremost.js";
 import { column } from "../zoom.js";
 import { Column } from "./column.js";
 import { MountedPages } from "./mounted.js";
+import { jump, stopAt } from "./scroll.js";
 
 const MOUNT_ABOVE = 1; // window heights
 const MOUNT_BELOW = 2;
@@ -180,7 +181,13 @@ export class Mode {
 
   /** Scroll without triggering the check for fast scrolling. */
   jump(x, y) {
-    window.scrollTo({ left: x, top: y, behavior: "instant" });
+    jump(x, y);
+    this.lastY = window.scrollY;
+  }
+
+  /** Scroll to where the reader asked to be, also during the scrolling of a key or the wheel. */
+  stopAt(x, y) {
+    stopAt(x, y);
     this.lastY = window.scrollY;
   }
 
@@ -193,7 +200,7 @@ export class Mode {
   goTo(page, rect) {
     const place = this.lookUp(page);
     if (rect) this.reveal(place, rect);
-    else this.jump(window.scrollX, place.top - this.space.above);
+    else this.stopAt(window.scrollX, place.top - this.space.above);
     this.update();
   }
 
@@ -224,7 +231,7 @@ export class Mode {
     if (x < left || x + Math.min(rect.w * place.width, this.clientWidth) > left + this.clientWidth) {
       left = x - this.clientWidth * 0.2;
     }
-    this.jump(left, top);
+    this.stopAt(left, top);
   }
 
   /** @returns {import("../place.js").Place} where the reader is */
@@ -237,7 +244,7 @@ export class Mode {
   /** @param {import("../place.js").Place} place */
   goToPlace({ page, down }) {
     const { top, height } = this.lookUp(page);
-    this.jump(window.scrollX, top + down * height - this.bar);
+    this.stopAt(window.scrollX, top + down * height - this.bar);
     this.update();
   }
 
@@ -253,7 +260,7 @@ export class Mode {
 
   goToEnd() {
     this.goTo(this.source.total);
-    this.jump(window.scrollX, this.column.extent);
+    this.stopAt(window.scrollX, this.column.extent);
     this.update();
   }
 

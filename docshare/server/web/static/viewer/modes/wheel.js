@@ -1,5 +1,7 @@
 /** Turning by wheel or touchpad: one page for each push, and none for the rest of a push that scrolled. */
 
+import { scrolls } from "./scroll.js";
+
 const PUSH = 40; // CSS pixels
 const SILENCE = 180; // ms that separate two pushes
 const NOTCH = 100; // CSS pixels; a wheel with notches may continue without a pause
@@ -37,18 +39,4 @@ export function listenToWheel(turn) {
     },
     { passive: true },
   );
-}
-
-/**
- * Whether the window can still scroll in that direction.
- *
- * @param {boolean} sideways
- * @param {number} delta
- */
-export function scrolls(sideways, delta) {
-  const root = document.documentElement;
-  const [at, size, whole] = sideways
-    ? [window.scrollX, root.clientWidth, root.scrollWidth]
-    : [window.scrollY, root.clientHeight, root.scrollHeight];
-  return delta > 0 ? at + size < whole - 1 : at > 0;
 }

@@ -1,0 +1,50 @@
+/** The position of the window: where it can scroll to, and moves to another position. */
+
+let stopping = 0; // the requested frame in which `stopAt` ends
+
+// Fingers and the wheel move the window before the page hears of it, so a position from before is no longer wanted.
+for (const kind of ["wheel", "touchmove"]) {
+  window.addEventListener(kind, () => cancelAnimationFrame(stopping), { passive: true });
+}
+
+/**
+ * Move the window at once. Chromium continues the scrolling that a key or the wheel has begun from there.
+ *
+ * @param {number} x
+ * @param {number} y
+ */
+export function jump(x, y) {
+  cancelAnimationFrame(stopping);
+  window.scrollTo({ left: x, top: y, behavior: "instant" });
+}
+
+/**
+ * Move the window at once, and end the scrolling that a key or the wheel has begun.
+ *
+ * Chromium only ends it for an animation that the page starts, once that has reached the screen. So the window moves
+ * by one pixel for two frames.
+ *
+ * @param {number} x
+ * @param {number} y
+ */
+export function stopAt(x, y) {
+  jump(x, y);
+  window.scrollTo({ top: window.scrollY < 1 ? 1 : window.scrollY - 1, behavior: "smooth" });
+  stopping = requestAnimationFrame(() => {
+    stopping = requestAnimationFrame(() => jump(x, y));
+  });
+}
+
+/**
+ * Whether the window can still scroll in that direction.
+ *
+ * @param {boolean} sideways
+ * @param {number} delta
+ */
+export function scrolls(sideways, delta) {
+  const root = document.documentElement;
+  const [at, size, whole] = sideways
+    ? [window.scrollX, root.clientWidth, root.scrollWidth]
+    : [window.scrollY, root.clientHeight, root.scrollHeight];
+  return delta > 0 ? at + size < whole - 1 : at > 0;
+}
