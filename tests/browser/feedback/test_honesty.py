@@ -125,10 +125,14 @@ def test_rate_limited_marks_are_retried_and_reported_in_one_notice(
         route.fulfill(status=429, headers={"Retry-After": "3"}, content_type=PLAIN, body="slow down")
 
     page.route("**/marks/*", slow_down)
+    page.locator("#zoom-level").select_option("50")
+    groups = [page.get_by_role("group", name=f"Mark page {number}") for number in (1, 2, 3)]
+    picks = [group.get_by_role("button", name="Pick") for group in groups]
+    for pick in picks:
+        pick.wait_for()  # with a stopped clock, no page is created
     stop_clock(page)  # the first mark would be sent again after 3 seconds
-    for number in (1, 2, 3):
-        page.get_by_role("group", name=f"Mark page {number}").get_by_role("button", name="Pick").click()
-        page.clock.run_for(100)  # the next page is created in a frame after the scroll
+    for pick in picks:
+        pick.click()
     notice = page.locator("#feedback-words")
     expect(notice).to_have_text("Too many marks at once. The rest are saved in 3 seconds; keep this page open.")
     assert len(refused) == 1
