@@ -16,6 +16,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Error,
     Frame,
+    Locator,
     Page,
     Playwright,
     Request,
@@ -124,6 +125,20 @@ def reload_viewer(page: Page) -> None:
 def wait_for_measurement(page: Page | Frame) -> None:
     """Wait until the open viewer measures reading: its script is loaded when it has taken over, and then begins."""
     page.evaluate("import(document.querySelector('link[rel=modulepreload][href$=\"/reading.js\"]').href)")
+
+
+def press_to_copy(button: Locator) -> str:
+    """Press a button, wait until it reports that it has copied something, which it does only for a moment, and return
+    what the clipboard has."""
+    page = button.page
+    button.evaluate(
+        """(button) => {
+          new MutationObserver(() => { window.copied ??= button.textContent; }).observe(button, { childList: true });
+        }"""
+    )
+    button.click()
+    assert page.wait_for_function("() => window.copied").json_value() == "Copied"
+    return str(page.evaluate("navigator.clipboard.readText()"))
 
 
 def stop_clock(page: Page) -> None:

@@ -10,9 +10,11 @@ from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
 from tests.support.people.feedback_client import ALL_FEEDBACK_SETTINGS
 
-PAGED = {"paged.js", "layout.js", "drag.js", "input.js", "mounted.js", "sides.js", "spreads.js", "wheel.js"}
+PAGED = {
+    "paged.js", "layout.js", "drag.js", "input.js", "mounted.js", "scroll.js", "sides.js", "spreads.js", "wheel.js",
+}  # fmt: skip
 MODULES = {
-    "standard": {"standard.js", "column.js", "mounted.js"},
+    "standard": {"standard.js", "column.js", "mounted.js", "scroll.js"},
     "flipbook": {"flipbook.js", "leaf.js", "sound.js"} | PAGED,
     "swipe": {"swipe.js", "autoplay.js"} | PAGED,
     "magazine": {"magazine.js", "autohide.js"} | PAGED,
