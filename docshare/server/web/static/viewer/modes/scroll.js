@@ -1,11 +1,17 @@
 /** The position of the window: where it can scroll to, and moves to another position. */
 
+let isScrolling = false;
 let stopping = 0; // the requested frame in which `stopAt` ends
 
+const listen = (kind, listener) => window.addEventListener(kind, listener, { passive: true });
+listen("scroll", () => {
+  isScrolling = true;
+});
+listen("scrollend", () => {
+  isScrolling = false;
+});
 // Fingers and the wheel move the window before the page hears of it, so a position from before is no longer wanted.
-for (const kind of ["wheel", "touchmove"]) {
-  window.addEventListener(kind, () => cancelAnimationFrame(stopping), { passive: true });
-}
+for (const kind of ["wheel", "touchmove"]) listen(kind, () => cancelAnimationFrame(stopping));
 
 /**
  * Move the window at once. Chromium continues the scrolling that a key or the wheel has begun from there.
@@ -22,13 +28,14 @@ export function jump(x, y) {
  * Move the window at once, and end the scrolling that a key or the wheel has begun.
  *
  * Chromium only ends it for an animation that the page starts, once that has reached the screen. So the window moves
- * by one pixel for two frames.
+ * by one pixel for two frames if it is scrolling.
  *
  * @param {number} x
  * @param {number} y
  */
 export function stopAt(x, y) {
   jump(x, y);
+  if (!isScrolling) return;
   window.scrollTo({ top: window.scrollY < 1 ? 1 : window.scrollY - 1, behavior: "smooth" });
   stopping = requestAnimationFrame(() => {
     stopping = requestAnimationFrame(() => jump(x, y));
