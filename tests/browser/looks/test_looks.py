@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page
 
 from docshare.server.rules import colors
 from tests.browser.conftest import ShareDocument
-from tests.support.browsers.browser import PHONE, Visitor, visitor
+from tests.support.browsers.browser import PHONE, Visitor, visitor, wait_for_viewer
 from tests.support.browsers.styled_document import (
     StyledDocument,
     computed_style,
@@ -297,6 +297,17 @@ def test_the_last_page_can_be_scrolled_clear_of_the_corner_elements(
         assert not has_overlap(element_box(page, ".logo"), element_box(page, ".page[data-page='4']"))
         logo["position"] = "tl"
         page = open_with_looks(person, styled_document, logo=logo)
+        assert not has_overlap(element_box(page, ".logo"), element_box(page, ".page[data-page='1']"))
+
+
+def test_a_new_logo_covers_nothing_if_the_start_is_reloaded(browser: Browser, styled_document: StyledDocument) -> None:
+    with visitor(browser, **phone_options(390, 844)) as person:
+        page = open_with_looks(person, styled_document)
+        page.wait_for_function("() => history.state?.place")
+        styled_document.apply_looks(logo={"assetId": styled_document.logo, "size": "xl", "position": "tl"})
+        page.reload()
+        wait_for_viewer(page)
+        assert page.evaluate("history.state?.place") is not None
         assert not has_overlap(element_box(page, ".logo"), element_box(page, ".page[data-page='1']"))
 
 

@@ -13,7 +13,8 @@ const SETTLED = 250; // ms without movement
 /**
  * @typedef {object} Place
  * @property {number} page
- * @property {number} down  how much of the page is above the window, as a fraction of its height
+ * @property {number} down  how much of the page is above the window, as a fraction of its height; -Infinity at the
+ *     start of the document
  */
 
 /**

@@ -236,6 +236,8 @@ export class Mode {
 
   /** @returns {import("../place.js").Place} where the reader is */
   place() {
+    // The space above the first page may be another one the next time.
+    if (window.scrollY <= 0) return { page: 1, down: -Infinity };
     const page = this.column.at(window.scrollY + this.bar);
     const { top, height } = this.column.place(page);
     return { page, down: (window.scrollY + this.bar - top) / height };
