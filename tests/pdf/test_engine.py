@@ -8,15 +8,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 import docshare
 from docshare.contract.problems import Problem
 from docshare.server.pdf.budget import Tenant
-from docshare.server.pdf.child import WorkerProcess
+from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError
 from docshare.server.pdf.schedule import JobLane
+from docshare.server.pdf.template import WorkerTemplate
 from tests.support.documents.hostile_pdfs import memory_bomb, paced_pages
 from tests.support.documents.pdfs import many_pages_pdf, simple_pdf
 from tests.support.polling import wait_until
@@ -272,6 +274,21 @@ def test_a_killed_worker_of_slow_documents_dies_at_the_priority_of_the_server(mo
     monkeypatch.setattr(process, "kill", kill)
     worker.kill()
     assert policies == [(os.SCHED_OTHER, os.getpriority(os.PRIO_PROCESS, 0))]
+
+
+def test_a_worker_that_does_not_start_leaves_other_processes_their_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the worker has reported its process ID, only the one in the namespace of its template is known: here, that
+    is the ID of another process."""
+    changed: list[int] = []
+
+    def fail(worker: WorkerProcess, deadline: float) -> NoReturn:
+        raise BrokenWorkerError("the worker has exited")
+
+    monkeypatch.setattr(WorkerProcess, "_handshake", fail)
+    monkeypatch.setattr(os, "setpriority", lambda which, pid, priority: changed.append(pid))
+    with closing(WorkerTemplate()) as template, pytest.raises(BrokenWorkerError):
+        WorkerProcess(memory_bytes=1 << 30, timeout_s=20.0, start=template.start_worker)
+    assert changed == []
 
 
 def test_a_worker_of_root_has_no_network(write_file: Put) -> None:

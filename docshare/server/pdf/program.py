@@ -44,14 +44,15 @@ def start_worker(jobs: socket.socket, options: WorkerOptions) -> StartedProcess:
     return run_module("main", arguments, jobs, stdout=subprocess.PIPE)
 
 
-def kill_worker(process: StartedProcess, pid: int) -> None:
-    """Kill the worker ``process`` with the ID ``pid``, at the priority of the server if the server may raise it: at the
-    lowest one, it takes many seconds to die on a busy host, and the thread that reaps it waits."""
-    if process.returncode is None:
+def kill_worker(process: StartedProcess, demoted_pid: int | None) -> None:
+    """Kill the worker ``process``. If its priority was lowered, ``demoted_pid`` is its process ID: it is killed at the
+    priority of the server if the server may raise it. At the lowest one, it takes many seconds to die on a busy host,
+    and the thread that reaps it waits. Never pass ``process.pid``, which may be another process of this host."""
+    if demoted_pid is not None and process.returncode is None:
         with contextlib.suppress(OSError):
-            if hasattr(os, "SCHED_IDLE") and os.sched_getscheduler(pid) == os.SCHED_IDLE:
-                os.sched_setscheduler(pid, os.SCHED_OTHER, os.sched_param(0))
-            os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0))
+            if hasattr(os, "SCHED_IDLE") and os.sched_getscheduler(demoted_pid) == os.SCHED_IDLE:
+                os.sched_setscheduler(demoted_pid, os.SCHED_OTHER, os.sched_param(0))
+            os.setpriority(os.PRIO_PROCESS, demoted_pid, os.getpriority(os.PRIO_PROCESS, 0))
     process.kill()
 
 
