@@ -77,7 +77,7 @@ def test_a_stop_finishes_running_uploads(env: dict[str, str], tmp_path: Path) ->
         def send_slowly():  # type: ignore[no-untyped-def]
             yield head + body[:100]
             # A stop closes connections without a request.
-            wait_until(lambda: list((server.data_dir / "tmp").iterdir()))
+            wait_until(lambda: list((server.data_dir / "tmp").glob("*.part")))
             server.process.send_signal(signal.SIGTERM)
             wait_until(lambda: is_refused("127.0.0.1", urlsplit(server.url).port or 0))
             yield body[100:] + tail

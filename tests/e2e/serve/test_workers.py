@@ -193,7 +193,7 @@ def test_a_stop_refuses_connections_while_a_request_is_running(address: str, tmp
     with run_two_workers(tmp_path, address) as server, ThreadPoolExecutor(1) as pool:
         status = pool.submit(upload)
         assert running.wait(60)
-        wait_until(lambda: list((server.data_dir / "tmp").iterdir()))
+        wait_until(lambda: list((server.data_dir / "tmp").glob("*.part")))
         server.process.terminate()
         place = urlsplit(server.url)
         wait_until(lambda: is_refused(str(place.hostname), place.port or 0))
