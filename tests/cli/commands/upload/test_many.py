@@ -205,12 +205,12 @@ def test_a_bulk_upload_stays_below_the_rate_limit(
 def test_an_interrupted_run_prints_the_completed_uploads(
     api: FakeApi, fake_uploads: FakeUploads, shell: Shell, three_pdfs: list[Path]
 ) -> None:
-    arrived = Event()
+    arrived, over = Event(), Event()
 
     def hang_on_second(heard: RecordedRequest) -> object:
         if len(api.list_requests("POST", "/files")) == 2:
             arrived.set()
-            Event().wait(30)
+            over.wait(120)
         return fake_uploads.receive(heard)
 
     api.on("POST", "/files", hang_on_second)
@@ -224,7 +224,8 @@ def test_an_interrupted_run_prints_the_completed_uploads(
             if jobs == "1":
                 assert process.stdout.readline().startswith(b"https://")
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 130
+            assert process.wait(30) == 130  # it does not wait for the response
+    over.set()
 
 
 # --- parallel uploads ------------------------------------------------------------------------------------------------
