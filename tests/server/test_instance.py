@@ -10,7 +10,8 @@ import pytest
 
 from docshare.server.config import Config
 from docshare.server.instance import announce, open_instance, read_owner, read_running_owner
-from docshare.server.store.lock import AlreadyLocked, DirectoryLock
+from docshare.server.store import lock
+from docshare.server.store.lock import NOBODY, AlreadyLocked, DirectoryLock, read_holder
 
 BASE_URL = "http://127.0.0.1:8787"
 
@@ -72,6 +73,23 @@ def test_a_process_that_has_not_announced_itself_does_not_answer_at_the_address_
         assert read_running_owner(tmp_path) is None
         announce(instance, "http://127.0.0.1:1234", "127.0.0.1")
         assert read_running_owner(tmp_path) == read_owner(tmp_path)
+
+
+def test_the_holder_before_is_not_taken_for_one_that_has_just_locked_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_instance(make_config(tmp_path)) as instance:
+        announce(instance, "http://127.0.0.1:1234", "127.0.0.1")
+    assert read_holder(tmp_path / "lock") == NOBODY
+    store, found = lock._store_holder, []
+
+    def look_and_store(handle: int, pid: int) -> None:
+        found.append(read_running_owner(tmp_path))
+        store(handle, pid)
+
+    monkeypatch.setattr(lock, "_store_holder", look_and_store)
+    with DirectoryLock(tmp_path):
+        assert found == [None]
 
 
 def test_on_a_disk_without_room_for_the_holder_the_last_announcement_counts(tmp_path: Path) -> None:

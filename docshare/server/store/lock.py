@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+NOBODY = 0
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
@@ -31,21 +32,31 @@ class DirectoryLock:
             if error.errno in _NO_LOCKS:
                 raise OSError(error.errno, error.strerror, str(self._path)) from None
             raise AlreadyLocked(str(self._path.parent)) from None
-        with suppress(OSError):  # the lock does not need it
-            os.ftruncate(handle, 0)
-            os.write(handle, f"{os.getpid()}\n".encode())
+        _store_holder(handle, os.getpid())
         self._handle = handle
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        _store_holder(self._handle, NOBODY)  # the next holder has the lock for a moment before it stores its ID
         os.close(self._handle)
 
 
+def _store_holder(handle: int, pid: int) -> None:
+    """Store who holds the lock, which works without that. All IDs have the same length: a file that is cut off first
+    would name nobody for a moment, as on a full disk."""
+    try:
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, f"{pid:<10}\n".encode())
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(handle, 0)
+
+
 def read_holder(path: Path) -> int | None:
-    """Return the process ID in the lock file ``path``: that of the holder while it is locked. None if it is not known,
-    because the disk was full."""
+    """Return the process ID in the lock file ``path``: that of the holder while it is locked, or NOBODY while it has
+    not stored it yet. None if it is not known, because the disk was full."""
     try:
         return int(path.read_text(encoding="ascii"))
     except (OSError, ValueError):

@@ -9,20 +9,21 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from docshare.server.store.lock import is_locked
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.polling import wait_until
 from tests.support.ports import find_free_port
 from tests.support.servers.server_process import start_server
 
-# The server stores its address once the file named by its first argument exists.
+# The server creates the file named by its first argument when everything but its address is stored, and stores its
+# address once the file named by the second one exists.
 ANNOUNCE_LATE = """
 import sys, time
 from pathlib import Path
 from docshare.server import instance
-may_announce, announce = Path(sys.argv.pop(1)), instance.announce
+has_opened, may_announce, announce = Path(sys.argv.pop(1)), Path(sys.argv.pop(1)), instance.announce
 
 def announce_late(*given):
+    has_opened.touch()
     while not may_announce.exists():
         time.sleep(0.02)
     announce(*given)
@@ -57,13 +58,13 @@ def test_files_are_shared_through_a_server_that_starts_at_another_address(env: d
     before, old_url = start_server("--port", str(find_free_port()), env=env)
     before.terminate()
     before.communicate(timeout=30)
-    go, has_looked = tmp_path / "go", tmp_path / "looked"
+    has_opened, go, has_looked = (tmp_path / name for name in ("opened", "go", "looked"))
     options = {"env": env, "stdout": subprocess.PIPE, "text": True}
-    first = [sys.executable, "-c", ANNOUNCE_LATE, str(go), "serve", "--port", "0"]
+    first = [sys.executable, "-c", ANNOUNCE_LATE, str(has_opened), str(go), "serve", "--port", "0"]
     second = [sys.executable, "-c", LOOK, str(has_looked), "serve", str(tmp_path / "a.pdf")]
     with socket.create_server(("127.0.0.1", urlsplit(old_url).port or 0)) as stranger:
         starting = subprocess.Popen(first, **options)  # type: ignore[call-overload]
-        wait_until(lambda: is_locked(tmp_path / "data" / "lock"))
+        wait_until(has_opened.exists, seconds=60)
         sharing = subprocess.Popen(second, **options)  # type: ignore[call-overload]
         try:
             wait_until(has_looked.exists, seconds=60)
