@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docshare.server.pdf import budget
+from docshare.server.pdf import budget, schedule
 from docshare.server.pdf.child import WorkerProcess
 from docshare.server.pdf.engine import PdfEngine
 from docshare.server.pdf.linter import PdfLinter
@@ -62,10 +62,11 @@ def linter() -> Iterator[PdfLinter]:
 
 @pytest.fixture
 def quick_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let jobs end as quick ones. On a busy machine any job may take long; the next job on its document would get
-    another worker, which runs only while the processors are idle."""
-    monkeypatch.setattr(budget, "QUICK_JOB_S", 60.0)
-    monkeypatch.setattr(budget, "SLOW_JOB_S", 60.0)
+    """Let jobs run and end as quick ones. On a busy machine any job may take long; the next job on its document would
+    get another worker, which runs only while the processors are idle, or be rejected."""
+    for module in (budget, schedule):
+        monkeypatch.setattr(module, "QUICK_JOB_S", 60.0)
+        monkeypatch.setattr(module, "SLOW_JOB_S", 60.0)
 
 
 @pytest.fixture

@@ -173,7 +173,8 @@ def test_a_job_of_a_killed_worker_is_retried(write_file: Put) -> None:
 @pytest.mark.usefixtures("quick_jobs")
 def test_many_threads_share_two_workers(write_file: Put) -> None:
     path = write_file(many_pages_pdf(40, lines=20))
-    with closing(PdfEngine(workers=2)) as engine, ThreadPoolExecutor(16) as pool:
+    # All of them may wait, however long a page takes on a busy machine.
+    with closing(PdfEngine(workers=2, max_waiting=16)) as engine, ThreadPoolExecutor(16) as pool:
         alone = [engine.render(path, page, 800) for page in (1, 20, 40)]
         together = list(pool.map(lambda page: engine.render(path, page, 800), range(1, 41)))
         assert [together[page - 1] for page in (1, 20, 40)] == alone
@@ -326,6 +327,7 @@ def test_a_deleted_file_is_closed(write_file: Put) -> None:
         assert not any("gone.pdf" in name for name in opened)
 
 
+@pytest.mark.usefixtures("quick_jobs")
 def test_waiting_for_a_spare_worker_ends_when_one_is_free(write_file: Put) -> None:
     path = write_file(simple_pdf(2))
     with closing(PdfEngine(workers=1)) as engine, ThreadPoolExecutor(1) as pool:
