@@ -16,7 +16,7 @@ from tests.browser.owner.conftest import (
     upload,
 )
 from tests.support.browsers.axe import find_violations
-from tests.support.browsers.browser import stop_clock, visitor
+from tests.support.browsers.browser import RequestGate, stop_clock, visitor
 from tests.support.servers.server_process import ServerProcess
 
 _NUMBERS = itertools.count()  # makes names unique across retries
@@ -60,6 +60,20 @@ def test_the_list_follows_the_search_and_so_does_the_address(library_page: Page,
     library_page.get_by_label("State of the link").select_option("")
     expect(library_page.locator(".item h2").filter(has_text=plans[2])).to_have_count(1)
     expect(library_page.get_by_role("button", name=f"Copy link of {plans[2]}")).to_be_visible()
+
+
+def test_a_search_that_another_one_replaces_reports_nothing(library_page: Page, plans: list[str]) -> None:
+    gate = RequestGate(library_page, "**/files?q=*")
+    field = library_page.get_by_label("Search by name")
+    field.fill(plans[0])
+    gate.wait()
+    field.fill(plans[1])
+    gate.wait(2)
+    expect(library_page.locator("#results")).to_have_attribute("aria-busy", "true")
+    expect(library_page.locator("#status")).to_be_empty()
+    gate.open()
+    expect(library_page.locator(".item h2")).to_have_text([plans[1]])
+    expect(library_page.locator("#results")).to_have_attribute("aria-busy", "false")
 
 
 def test_selected_files_are_deleted_exported_and_ended(

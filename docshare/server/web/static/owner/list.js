@@ -18,9 +18,10 @@ let loading;
  *   has the focus when it does
  */
 export function loadList(address, id, prepare, { stays = false } = {}) {
-  loading?.abort();
+  const replaced = loading;
   const request = new XMLHttpRequest();
-  loading = request;
+  loading = request; // before the abort, which ends the replaced request at once
+  replaced?.abort();
   request.open("GET", address);
   request.responseType = "document";
   request.addEventListener("loadend", () => {
