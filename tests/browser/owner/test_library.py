@@ -139,6 +139,25 @@ def test_a_search_that_begins_while_the_list_is_loaded_after_an_upload_keeps_the
     expect(library_page).to_have_url(f"{owner_server.url}/files?q=quick")
 
 
+def test_an_upload_that_ends_during_a_search_does_not_cancel_it(
+    library_page: Page, owner_server: ServerProcess
+) -> None:
+    for name in ("early.pdf", "sought.pdf"):
+        upload(owner_server, name)
+    library_page.reload()
+    gate = RequestGate(library_page, f"{owner_server.url}/files?q=sought")
+    field = library_page.get_by_label("Search by name")
+    field.fill("sought")
+    gate.wait()
+    field.blur()
+    library_page.locator("#file").set_input_files([make_payload("meanwhile.pdf")])
+    expect(find_upload_line(library_page, "meanwhile.pdf").get_by_role("link", name="Settings")).to_be_visible()
+    field.focus()
+    gate.open()
+    expect(library_page.locator(".item h2")).to_have_text(["sought.pdf"])
+    expect(field).to_have_value("sought")
+
+
 def test_an_upload_after_signing_out_shows_an_error(library_page: Page) -> None:
     library_page.context.clear_cookies()
     library_page.locator("#file").set_input_files([make_payload("late.pdf")])

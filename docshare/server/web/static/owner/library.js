@@ -141,9 +141,14 @@ function announce(words) {
   byId("status").textContent = words;
 }
 
-/** Reload the list of files, unless one of its elements has the focus; the page stays, with the reasons of failed uploads. */
+/**
+ * Reload the list of files, unless one of its elements has the focus, or a search is in progress, which this would
+ * cancel. The page stays, with the reasons of failed uploads.
+ */
 function refresh() {
-  if (!byId("library").contains(document.activeElement)) loadList(location.href, "library", offerCopies, { stays: true });
+  const library = byId("library");
+  if (library.contains(document.activeElement) || library.querySelector("[aria-busy='true']")) return;
+  loadList(location.href, "library", offerCopies, { stays: true });
 }
 
 function offerCopies() {
