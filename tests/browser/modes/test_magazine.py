@@ -74,7 +74,7 @@ def test_the_toolbar_hides_and_returns_on_movement(clock_visitor: Visitor, magaz
     page.mouse.move(480, 480)  # not on the toolbar
     page.mouse.move(490, 490)
     page.clock.run_for(2_400)
-    wait_for_toolbar_shown(page)
+    assert page.locator(".bar.is-away").count() == 0
     wait_until_toolbar_hides(page)
     page.mouse.move(500, 500)
     page.mouse.move(520, 520)
