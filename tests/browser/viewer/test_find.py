@@ -110,6 +110,19 @@ def test_keys_move_between_results_and_close_the_panel(desktop_visitor: Visitor,
     wait_for_count(page, "2 of 3")
 
 
+def test_a_visible_result_moves_nothing(desktop_visitor: Visitor, long: str) -> None:
+    page = desktop_visitor.open(f"{long}#page=987")
+    find_text(page, "needle")
+    wait_for_count(page, "2 of 3")
+    wait_for_current(page, 987)
+    page.wait_for_timeout(300)  # the window arrives there some frames later
+    page.evaluate("() => { window.moves = []; addEventListener('scroll', () => window.moves.push(scrollY)); }")
+    page.keyboard.press("Enter")
+    wait_for_count(page, "3 of 3")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.moves") == []
+
+
 def test_a_second_ctrl_f_is_left_to_the_browser(desktop_visitor: Visitor, long: str) -> None:
     page = desktop_visitor.open(long)
     page.evaluate("""() => {

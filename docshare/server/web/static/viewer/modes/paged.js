@@ -318,7 +318,8 @@ export class Paged {
    * @param {{x: number, y: number, w: number, h: number}} rect
    */
   reveal(place, rect) {
-    stopAt(...findScroll(this.frame, place, rect));
+    const [left, top] = findScroll(this.frame, place, rect);
+    if (left !== window.scrollX || top !== window.scrollY) stopAt(left, top);
   }
 
   /** Report the position of the reader. */
