@@ -46,6 +46,7 @@ def test_at_most_four_images_load_at_once_after_the_first(browser: Browser, shar
         person.page.goto(cards, wait_until="commit")
         person.page.locator(".pages.is-live .page").nth(8).wait_for()
         gate.wait()
+        person.page.clock.run_for(2_900)
         person.page.wait_for_timeout(300)
         (first,) = gate.held
         assert "/pages/1-" in first.request.url, "the first page has the connection to itself"
@@ -59,6 +60,19 @@ def test_at_most_four_images_load_at_once_after_the_first(browser: Browser, shar
         assert len(list_held_pages(gate)) == 4
         gate.open()
         person.page.locator(".page[data-page='6'].is-ready").wait_for()
+
+
+def test_others_are_loaded_if_the_first_image_takes_three_seconds(browser: Browser, report: str) -> None:
+    with visitor(browser) as person:
+        gate = RequestGate(person.page, "**/pages/1-*")
+        person.page.clock.install()
+        stop_clock(person.page)
+        person.page.goto(report, wait_until="commit")
+        person.page.locator(".pages.is-live").wait_for()
+        gate.wait()
+        person.page.clock.run_for(3_100)
+        person.page.locator(".page[data-page='2'].is-ready").wait_for(state="attached")
+        gate.open()
 
 
 def test_a_distant_page_is_unloaded(desktop_visitor: Visitor, report: str) -> None:

@@ -200,14 +200,15 @@ def slow_down(page: Page) -> None:
 
 
 def hold_timers_until_first_image(page: Page) -> None:
-    """Start no timer of ``page`` before its first image is loaded, from its next load on. After 3 seconds without it,
-    the viewer loads other images too, and a busy machine can take longer."""
+    """Start no timer of 3 seconds or more in ``page`` before its first image is loaded, from its next load on. After 3
+    seconds without it, the viewer loads other images too, and a busy machine can take longer."""
     page.add_init_script(
         """
         {
           const [start, waiting] = [window.setTimeout, []];
           let isLoaded = false;
-          window.setTimeout = (...timer) => isLoaded ? start(...timer) : void waiting.push(timer);
+          window.setTimeout = (...timer) =>
+            isLoaded || !(timer[1] >= 3_000) ? start(...timer) : void waiting.push(timer);
           document.addEventListener("load", (event) => {
             isLoaded ||= Boolean(event.target.matches?.(".page-image"));
             if (isLoaded) for (const timer of waiting.splice(0)) start(...timer);
