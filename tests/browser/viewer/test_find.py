@@ -115,8 +115,14 @@ def test_a_visible_result_moves_nothing(desktop_visitor: Visitor, long: str) -> 
     find_text(page, "needle")
     wait_for_count(page, "2 of 3")
     wait_for_current(page, 987)
-    page.wait_for_timeout(300)  # the window arrives there some frames later
-    page.evaluate("() => { window.moves = []; addEventListener('scroll', () => window.moves.push(scrollY)); }")
+    page.evaluate(
+        """async () => {
+          const frames = [1, 2, 3, 4]; // the window arrives there two frames later
+          for (const _ of frames) await new Promise(requestAnimationFrame);
+          window.moves = [];
+          addEventListener("scroll", () => window.moves.push(scrollY));
+        }"""
+    )
     page.keyboard.press("Enter")
     wait_for_count(page, "3 of 3")
     page.wait_for_timeout(300)
