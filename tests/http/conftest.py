@@ -1,12 +1,13 @@
 """Fixtures that start listeners."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.http.harness import ListenerHarness
+from tests.http.harness import Connect, ListenerHarness, MonotonicClock, RawConnection
 
 
 @pytest.fixture
@@ -27,3 +28,15 @@ def start_listener(tmp_path: Path) -> Iterator[Callable[..., ListenerHarness]]:
 def listener(start_listener: Callable[..., ListenerHarness]) -> ListenerHarness:
     """Return a listener with default settings."""
     return start_listener()
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Yield a function that opens a connection; close all connections at the end."""
+    with ExitStack() as stack:
+        yield lambda *where, **how: stack.enter_context(RawConnection(*where, **how))
+
+
+@pytest.fixture
+def monotonic() -> MonotonicClock:
+    return MonotonicClock()

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import select
 import socket
 import threading
 import time
@@ -271,3 +272,22 @@ def advance_time(rig: ListenerHarness, clock: MonotonicClock, seconds: float) ->
     """Advance the clock by ``seconds`` and wait until the server has checked its deadlines."""
     clock.now += seconds
     assert wait_until(lambda: rig.server._check_at > clock.now)
+
+
+Connect = Callable[..., RawConnection]
+"""Opens a connection with the arguments of ``RawConnection``."""
+
+
+def is_closed(wire: RawConnection) -> bool:
+    """Return whether the other end has closed the connection; it must not have sent anything."""
+    if not select.select([wire.socket], [], [], 0)[0]:
+        return False
+    try:
+        return wire.socket.recv(1, socket.MSG_PEEK) == b""
+    except ConnectionResetError:
+        return True
+
+
+def ping(wire: RawConnection, path: str = "/ping") -> bool:
+    wire.send(build_request("GET", path))
+    return wire.read_response().status == 200

@@ -3,8 +3,7 @@
 import errno
 import select
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from docshare.server.http.event_loop import EventLoop
 from docshare.server.http.listener import Listener
 from tests.http.harness import (
     BIG,
+    Connect,
     ListenerHarness,
     MonotonicClock,
     RawConnection,
@@ -25,37 +25,10 @@ from tests.http.harness import (
     build_part,
     build_request,
     build_upload,
+    is_closed,
+    ping,
     wait_until,
 )
-
-Connect = Callable[..., RawConnection]
-
-
-@pytest.fixture
-def connect() -> Iterator[Connect]:
-    """Yield a function that opens a connection; close all connections at the end."""
-    with ExitStack() as stack:
-        yield lambda *where, **how: stack.enter_context(RawConnection(*where, **how))
-
-
-@pytest.fixture
-def clock() -> MonotonicClock:
-    return MonotonicClock()
-
-
-def is_closed(wire: RawConnection) -> bool:
-    """Return whether the other end has closed the connection; it must not have sent anything."""
-    if not select.select([wire.socket], [], [], 0)[0]:
-        return False
-    try:
-        return wire.socket.recv(1, socket.MSG_PEEK) == b""
-    except ConnectionResetError:
-        return True
-
-
-def ping(wire: RawConnection, path: str = "/ping") -> bool:
-    wire.send(build_request("GET", path))
-    return wire.read_response().status == 200
 
 
 def is_transferring(rig: ListenerHarness) -> bool:
@@ -107,75 +80,21 @@ def test_many_silent_connections_do_not_lock_out_a_visitor(
 
 
 def test_an_address_over_its_share_loses_its_own_oldest_connection(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, connect: Connect
+    start_listener: Callable[..., ListenerHarness], monotonic: MonotonicClock, connect: Connect
 ) -> None:
-    rig = start_listener(connections=64, clock=clock)
+    rig = start_listener(connections=64, clock=monotonic)
     with RawConnection(rig.port, "127.0.0.2") as visitor:
         assert ping(visitor)
         crowd = [connect(rig.port) for _ in range(16)]
         assert wait_until(lambda: len(rig.server.limiter) == 17)
         # Too fast: its connections were opened a moment ago.
         assert connect(rig.port).read_to_end() == b""
-        clock.now += 2
+        monotonic.now += 2
         newcomer = connect(rig.port)
         assert ping(newcomer)
         assert crowd[0].read_to_end() == b""
         assert not any(is_closed(wire) for wire in crowd[1:])
         assert ping(visitor)
-
-
-def fill_with_requests(rig: ListenerHarness, connect: Connect) -> list[RawConnection]:
-    """Fill all 20 connections with requests: 15 from 127.0.0.2, 5 from 127.0.0.3."""
-    crowd = [connect(rig.port, "127.0.0.2") for _ in range(15)] + [connect(rig.port, "127.0.0.3") for _ in range(5)]
-    for wire in crowd:
-        wire.send(build_request("GET", "/slow"))
-    assert wait_until(lambda: rig.count_connections(Phase.RUNNING) == 20)
-    return crowd
-
-
-def test_addresses_whose_requests_fill_the_server_do_not_lock_out_a_visitor(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, connect: Connect
-) -> None:
-    rig = start_listener(connections=20, threads=1, clock=clock)
-    crowd = fill_with_requests(rig, connect)
-    visitor = connect(rig.port)
-    visitor.send(build_request("GET", "/ping"))
-    assert wait_until(lambda: sum(map(is_closed, crowd[:15])) == 1)
-    assert connect(rig.port, "127.0.0.2").read_to_end() == b""
-    rig.gate.set()
-    assert visitor.read_response().status == 200
-    remaining = [wire for wire in crowd if not is_closed(wire)]
-    assert [wire.read_response().status for wire in remaining] == [200] * 19
-    assert len(rig.calls) == 20  # the request of the closed connection was dropped
-
-
-def test_a_visitor_whose_request_is_on_its_way_is_not_closed_for_a_larger_network(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, connect: Connect
-) -> None:
-    rig = start_listener(connections=20, threads=1, clock=clock)
-    crowd = fill_with_requests(rig, connect)
-    visitors = [connect(rig.port, f"127.0.0.{number}") for number in (4, 5)]
-    for _ in range(3):
-        assert connect(rig.port, "127.0.0.2").read_to_end() == b""
-    # Both visitors took the place of the network with the most connections, not that of each other.
-    assert wait_until(lambda: sum(map(is_closed, crowd[:15])) == 2)
-    assert not any(map(is_closed, [*crowd[15:], *visitors]))
-    rig.gate.set()
-    assert all(ping(visitor) for visitor in visitors)
-
-
-def test_a_silent_visitor_is_closed_for_a_larger_network_after_a_second(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, connect: Connect
-) -> None:
-    rig = start_listener(connections=20, threads=1, clock=clock)
-    fill_with_requests(rig, connect)
-    silent = connect(rig.port)
-    assert connect(rig.port, "127.0.0.2").read_to_end() == b""
-    clock.now += 1
-    newcomer = connect(rig.port, "127.0.0.2")
-    assert wait_until(lambda: is_closed(silent))
-    rig.gate.set()
-    assert ping(newcomer)
 
 
 def test_a_trusted_proxy_may_open_all_connections(
@@ -207,58 +126,58 @@ def is_idle_after(rig: ListenerHarness, requests: int) -> bool:
 
 
 def test_idle_timeouts_use_the_monotonic_clock(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, monkeypatch: pytest.MonkeyPatch
+    start_listener: Callable[..., ListenerHarness], monotonic: MonotonicClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Tomorrow:
         @staticmethod
         def time() -> float:
             return 2e9 + 86_400
 
-    rig = start_listener(clock=clock)
+    rig = start_listener(clock=monotonic)
     with RawConnection(rig.port) as wire:
         assert ping(wire)
         assert wait_until(lambda: is_idle_after(rig, 1))
         for module in (waitress.channel, waitress.server):
             monkeypatch.setattr(module, "time", Tomorrow)
-        advance_time(rig, clock, 100)
-        advance_time(rig, clock, 10)
+        advance_time(rig, monotonic, 100)
+        advance_time(rig, monotonic, 10)
         assert not is_closed(wire)
         assert ping(wire)
         assert wait_until(lambda: is_idle_after(rig, 2))
-        advance_time(rig, clock, 1)
-        advance_time(rig, clock, 130)
+        advance_time(rig, monotonic, 1)
+        advance_time(rig, monotonic, 130)
         assert wait_until(lambda: is_closed(wire))
 
 
 def test_a_connection_without_a_request_is_closed_after_the_header_timeout(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
+    start_listener: Callable[..., ListenerHarness], monotonic: MonotonicClock
 ) -> None:
-    rig = start_listener(clock=clock)
+    rig = start_listener(clock=monotonic)
     with RawConnection(rig.port) as wire:
         assert wait_until(lambda: len(rig.server.limiter) == 1)
-        advance_time(rig, clock, 29)
+        advance_time(rig, monotonic, 29)
         assert not is_closed(wire)
-        advance_time(rig, clock, 2)
+        advance_time(rig, monotonic, 2)
         assert wait_until(lambda: is_closed(wire))
 
 
 def test_a_response_that_the_client_does_not_read_times_out(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
+    start_listener: Callable[..., ListenerHarness], monotonic: MonotonicClock
 ) -> None:
-    rig = start_listener(clock=clock)
+    rig = start_listener(clock=monotonic)
     with RawConnection(rig.port, receive=4096) as wire:
         wire.send(build_request("GET", "/big"))
         assert wait_until(lambda: rig.calls == ["/big"] and is_transferring(rig))
-        advance_time(rig, clock, 119)
+        advance_time(rig, monotonic, 119)
         assert len(rig.server.limiter) == 1
-        advance_time(rig, clock, 2)
+        advance_time(rig, monotonic, 2)
         assert wait_until(lambda: len(rig.server.limiter) == 0)
 
 
 def test_a_slow_reader_receives_the_whole_response(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
+    start_listener: Callable[..., ListenerHarness], monotonic: MonotonicClock
 ) -> None:
-    rig = start_listener(clock=clock)
+    rig = start_listener(clock=monotonic)
     with RawConnection(rig.port, receive=100_000) as wire:
         wire.send(build_request("GET", "/big"))
         assert wait_until(lambda: rig.calls == ["/big"] and is_transferring(rig))
@@ -267,21 +186,21 @@ def test_a_slow_reader_receives_the_whole_response(
             enough = len(wire.buffer) + 20 * MIN_PROGRESS_BYTES
             while len(wire.buffer) < enough:
                 wire.buffer += wire.socket.recv(MIN_PROGRESS_BYTES)
-            advance_time(rig, clock, 100)
+            advance_time(rig, monotonic, 100)
         assert wire.read_response().body == BIG
 
 
 def test_a_body_without_progress_times_out(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
+    start_listener: Callable[..., ListenerHarness], monotonic: MonotonicClock
 ) -> None:
-    rig = start_listener(clock=clock)
+    rig = start_listener(clock=monotonic)
     with RawConnection(rig.port) as wire:
         raw = build_upload(build_form(build_part(b"x" * 100_000)))
         wire.send(raw[:1000])
         # The file is created before the listener notices that the body has begun.
         assert wait_until(lambda: len(rig.list_partials()) == 1 and is_transferring(rig))
         for sent in range(4):
-            advance_time(rig, clock, 35)
+            advance_time(rig, monotonic, 35)
             if sent < 3:
                 wire.send(b"x")
         assert wait_until(lambda: is_closed(wire))
@@ -289,15 +208,15 @@ def test_a_body_without_progress_times_out(
 
 
 def test_a_body_with_steady_progress_may_take_hours(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
+    start_listener: Callable[..., ListenerHarness], monotonic: MonotonicClock
 ) -> None:
-    rig = start_listener(clock=clock)
+    rig = start_listener(clock=monotonic)
     raw = build_upload(build_form(build_part(b"x" * 400_000)))
     with RawConnection(rig.port) as wire:
         for at in range(0, len(raw) - 50_000, 50_000):
             wire.send(raw[at : at + 50_000])
             assert wait_until(lambda at=at: count_received_bytes(rig) >= at + 50_000)  # type: ignore[misc]
-            advance_time(rig, clock, 100)
+            advance_time(rig, monotonic, 100)
         wire.send(raw[at + 50_000 :])
         assert wire.read_response().facts["files"]["file"]["size"] == 400_000
 
@@ -336,18 +255,18 @@ def test_many_new_connections_are_accepted_in_one_loop_iteration(
 
 @pytest.mark.parametrize(("path", "status"), [("/busy", 503), ("/often", 429)])
 def test_429_and_503_are_delayed_without_blocking_other_requests(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock, path: str, status: int
+    start_listener: Callable[..., ListenerHarness], monotonic: MonotonicClock, path: str, status: int
 ) -> None:
-    rig = start_listener(clock=clock, threads=1)
+    rig = start_listener(clock=monotonic, threads=1)
     with RawConnection(rig.port) as first, RawConnection(rig.port) as second, RawConnection(rig.port) as other:
         for wire in (first, second):
             wire.send(build_request("GET", path))
         assert wait_until(lambda: rig.calls == [path, path])
         assert ping(other)
-        clock.now += 0.4
+        monotonic.now += 0.4
         assert ping(other)
         assert not select.select([first.socket, second.socket], [], [], 0)[0]
-        clock.now += 0.2
+        monotonic.now += 0.2
         for wire in (first, second):
             assert wire.read_response().status == status
             assert ping(wire)
@@ -372,9 +291,9 @@ class ExhaustedSocket:
 
 
 def test_without_descriptors_an_idle_connection_is_closed_and_the_loop_does_not_spin(
-    start_listener: Callable[..., ListenerHarness], clock: MonotonicClock
+    start_listener: Callable[..., ListenerHarness], monotonic: MonotonicClock
 ) -> None:
-    rig = start_listener(clock=clock)
+    rig = start_listener(clock=monotonic)
     with RawConnection(rig.port) as idle, RawConnection(rig.port) as running:
         assert ping(idle)
         # The client has its response a moment before the loop marks this connection as idle.
@@ -392,5 +311,5 @@ def test_without_descriptors_an_idle_connection_is_closed_and_the_loop_does_not_
             assert running.read_response().status == 200
             assert exhausted.calls == calls
             exhausted.full = False
-            clock.now += 1
+            monotonic.now += 1
             assert ping(newcomer)

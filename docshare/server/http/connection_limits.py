@@ -22,6 +22,7 @@ CHURN_SECONDS = 1.0
 """The minimum age of a connection that is closed for a new one of the same network. If all are younger, the new one is
 refused, which costs less than accepting it."""
 _GRACE_SECONDS = 2.0
+_CROWD_SIZE = 16  # connections of a network that are more than a reader's browser opens; less under a low limit
 _MAX_CANDIDATES = 8  # connections per phase that are considered for closing
 _RANKING_SECONDS = 0.05  # interval of searching the largest network, which takes 0.1 ms among 2,000
 
@@ -47,9 +48,10 @@ _EVICTION_ORDER = (
 """The order in which connections are closed to make room: each phase, with the minimum time in it in seconds. As long
 as there are others to close, a new connection gets time to send its request, and an active one to progress."""
 _LAST_RESORT = ((Phase.WAITING, 0.0), (Phase.TRANSFERRING, 0.0))
-"""The last connections to be closed, after the queued requests of the largest network. A newcomer whose network has
-more connections than the other one is refused instead: otherwise, a network whose requests fill the server could close
-the connection of a visitor, again and again, before its request arrives."""
+"""The last connections to be closed, after the queued requests of a network with more connections than a browser opens,
+but before those of a smaller one. A newcomer whose network has more connections than the other one is refused instead:
+otherwise, a network whose requests fill the server could close the connection of a visitor, again and again, before its
+request arrives."""
 
 
 class TrackedConnection(Protocol):
@@ -106,12 +108,13 @@ class ConnectionLimiter:
     ) -> None:
         self.limit = limit
         self.share = max(MIN_SHARE, limit // SHARE_DIVISOR)
+        self._crowd = min(_CROWD_SIZE, limit // 8)
         self.clock = clock
         self._seconds = seconds
         self._is_exempt = is_exempt
         self._all = _PhaseQueues()
         self._by_network: dict[str, _PhaseQueues] = {}
-        self._largest: tuple[str, int] = ("", 0)
+        self._largest = ""
         self._ranked_at = -_RANKING_SECONDS
         self.closed_count = 0
         self.refused_count = 0
@@ -129,8 +132,9 @@ class ConnectionLimiter:
             admitted = (
                 self._all.size < self.limit
                 or self._evict(self._all)
-                or self._shrink_largest(own_size)
+                or self._shrink_largest(own_size, at_least=self._crowd)
                 or self._evict(self._all, _LAST_RESORT, min_network_size=own_size)
+                or self._shrink_largest(own_size)
             )
         self.refused_count += not admitted
         return admitted
@@ -213,18 +217,20 @@ class ConnectionLimiter:
                     return True
         return False
 
-    def _shrink_largest(self, own_size: int) -> bool:
+    def _shrink_largest(self, own_size: int, at_least: int = 0) -> bool:
         """Close a queued connection of the network with the most connections, so that a few busy networks do not keep
         out all others. Return whether one was closed.
 
-        The network must have more than twice as many connections as that of the newcomer, which has ``own_size``.
+        The network must have ``at_least`` connections, and more than twice as many as that of the newcomer, which has
+        ``own_size``.
         """
         now = self.clock()
         if now - self._ranked_at >= _RANKING_SECONDS:
-            sizes = ((name, own.size) for name, own in self._by_network.items() if not self._is_exempt(own.peer))
-            self._largest, self._ranked_at = max(sizes, key=lambda each: each[1], default=("", 0)), now
-        network, most = self._largest
-        closed = most > 2 * own_size + 1 and self.close_queued(network)
+            sizes = ((own.size, name) for name, own in self._by_network.items() if not self._is_exempt(own.peer))
+            (_, self._largest), self._ranked_at = max(sizes, default=(0, "")), now
+        largest = self._by_network.get(self._largest)
+        most = largest.size if largest else 0  # it may have shrunk since
+        closed = most >= at_least and most > 2 * own_size + 1 and self.close_queued(self._largest)
         self.closed_count += closed
         return closed
 
