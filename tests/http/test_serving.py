@@ -25,6 +25,7 @@ from tests.http.harness import (
     build_part,
     build_request,
     build_upload,
+    ping,
     wait_until,
 )
 from tests.support.repository import ROOT
@@ -182,6 +183,21 @@ def is_closed(wire: RawConnection) -> bool:
         return False
     except OSError:
         return True
+
+
+def test_an_error_while_one_connection_is_accepted_does_not_lock_out_the_next(
+    listener: ListenerHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(peer: str) -> bool:
+        raise MemoryError(peer)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(listener.server.limiter, "admit", fail)
+        with RawConnection(listener.port) as wire:
+            assert wire.read_to_end() == b""
+    assert wait_until(lambda: "could not be accepted" in caplog.text)
+    with RawConnection(listener.port) as wire:
+        assert ping(wire)
 
 
 def test_the_descriptor_limit_is_raised_for_many_connections(listener: ListenerHarness) -> None:

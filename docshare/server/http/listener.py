@@ -100,8 +100,14 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
                     self.channel_class(self, sock, address, self.adj, map=self.loop)
                 else:
                     sock.close()
-            except OSError:
+            except Exception as error:
                 sock.close()
+                if not isinstance(error, OSError):
+                    raise
+
+    def handle_error(self) -> None:
+        """Log the current exception. waitress would close the listening socket, for good, because of one connection."""
+        LOGGER.exception("a connection could not be accepted")
 
     def resume(self) -> None:
         """Accept connections again after descriptors had run out."""
@@ -306,10 +312,8 @@ class Server:
 
 
 def bind_sockets(host: str, port: int) -> list[socket.socket]:
-    """Bind all addresses of ``host`` to ``port`` (0: a free one, the same for all of them).
-
-    Raises OSError if one cannot be bound.
-    """
+    """Bind all addresses of ``host`` to ``port`` (0: a free one, the same for all). Raises OSError if one cannot be
+    bound."""
     sockets: list[socket.socket] = []
     try:
         for family, kind, protocol, address in Adjustments(host=host, port=port).listen:
@@ -375,12 +379,8 @@ def make_server(
     )
     # One thread: several would wait for the same disk, and an upload whose blocks change threads is a fifth slower.
     writer = ThreadPoolExecutor(1, thread_name_prefix="intake")
-    seconds = {
-        Phase.IDLE: idle_seconds,
-        Phase.WAITING: header_seconds,
-        Phase.LINGERING: LINGER_SECONDS,
-        Phase.TRANSFERRING: idle_seconds,
-    }
+    seconds = dict.fromkeys((Phase.IDLE, Phase.TRANSFERRING), idle_seconds)
+    seconds |= {Phase.WAITING: header_seconds, Phase.LINGERING: LINGER_SECONDS}
     limiter = ConnectionLimiter(connections or _compute_max_connections(), clock, seconds, is_exempt)
     hooks = ListenerHooks(judge, create_partial, render_error, writer, find_client, is_link_page, tuple(headers))
     return Server(app, adjustments, hooks, limiter, sockets, is_shared=is_shared)
