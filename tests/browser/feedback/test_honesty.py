@@ -1,5 +1,6 @@
 """Messages for feedback that cannot be saved, preservation of typed text, and the view of the owner."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -122,7 +123,7 @@ def test_rate_limited_marks_are_retried_and_reported_in_one_notice(
 
     def slow_down(route: Route) -> None:
         refused.append(route.request.url)
-        route.fulfill(status=429, headers={"Retry-After": "3"}, content_type=PLAIN, body="slow down")
+        route.fulfill(status=429, headers={"Retry-After": "9"}, content_type=PLAIN, body="slow down")
 
     page.route("**/marks/*", slow_down)
     page.locator("#zoom-level").select_option("50")
@@ -130,15 +131,16 @@ def test_rate_limited_marks_are_retried_and_reported_in_one_notice(
     picks = [group.get_by_role("button", name="Pick") for group in groups]
     for pick in picks:
         pick.wait_for()  # with a stopped clock, no page is created
-    stop_clock(page)  # the first mark would be sent again after 3 seconds
+    stop_clock(page)  # the first mark would be sent again after 9 seconds
     for pick in picks:
         pick.click()
     notice = page.locator("#feedback-words")
-    expect(notice).to_have_text("Too many marks at once. The rest are saved in 3 seconds; keep this page open.")
+    expect(notice).to_have_text("Too many marks at once. The rest are saved in 9 seconds; keep this page open.")
     expect(page.locator(".verdict[aria-pressed='true']")).to_have_count(3)
-    page.clock.run_for(2_900)
+    page.clock.run_for(8_900)
     page.wait_for_timeout(300)
     assert len(refused) == 1
+    expect(page.locator("#feedback-notice")).to_have_class(re.compile("is-shown"))
     page.unroute("**/marks/*")
     page.clock.run_for(100)
     expect(notice).to_have_text("All marks are saved")

@@ -3,7 +3,7 @@
 import { icon, make } from "../dom.js";
 import { listenToKeys } from "../keys.js";
 import { inAWhile } from "./ask.js";
-import { showSuccess, showFailure, announce } from "./words.js";
+import { showFailure, showProgress, showSuccess, announce } from "./words.js";
 
 const KINDS = [
   { mark: "pick", name: "Pick", icon: "pick", key: "1" },
@@ -114,7 +114,7 @@ export class Verdicts {
    */
   async rest(seconds) {
     this.resting = true;
-    showSuccess(`Too many marks at once. The rest are saved ${inAWhile(seconds)}; keep this page open.`);
+    showProgress(`Too many marks at once. The rest are saved ${inAWhile(seconds)}; keep this page open.`);
     await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   }
 

@@ -37,6 +37,15 @@ export function showSuccess(words) {
 }
 
 /**
+ * Show a message about something in progress, which stays until it is replaced.
+ *
+ * @param {string} words
+ */
+export function showProgress(words) {
+  show(words, false);
+}
+
+/**
  * Show an error message, which stays until it is dismissed or replaced.
  *
  * @param {string} words  what failed; the refusal explains why
