@@ -50,8 +50,8 @@ as there are others to close, a new connection gets time to send its request, an
 _LAST_RESORT = ((Phase.WAITING, 0.0), (Phase.TRANSFERRING, 0.0))
 """The last connections to be closed, after the queued requests of a network with more connections than a browser opens,
 but before those of a smaller one. A newcomer whose network has more connections than the other one is refused instead:
-otherwise, a network whose requests fill the server could close the connection of a visitor, again and again, before its
-request arrives."""
+otherwise, a network whose requests fill the server could close each connection of a visitor before the request
+arrives."""
 
 
 class TrackedConnection(Protocol):

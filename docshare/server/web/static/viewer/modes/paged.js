@@ -318,8 +318,7 @@ export class Paged {
    * @param {{x: number, y: number, w: number, h: number}} rect
    */
   reveal(place, rect) {
-    const [left, top] = findScroll(this.frame, place, rect);
-    if (left !== window.scrollX || top !== window.scrollY) stopAt(left, top);
+    stopAt(...findScroll(this.frame, place, rect));
   }
 
   /** Report the position of the reader. */

@@ -10,7 +10,7 @@ listen("scroll", () => {
 listen("scrollend", () => {
   isScrolling = false;
 });
-// Fingers and the wheel move the window before the page hears of it, so a position from before is no longer wanted.
+// The browser scrolls for touch and the wheel before it sends their events, so the position of `stopAt` is outdated.
 for (const kind of ["wheel", "touchmove"]) listen(kind, () => cancelAnimationFrame(stopping));
 
 /**
@@ -25,7 +25,7 @@ export function jump(x, y) {
 }
 
 /**
- * Move the window at once, and end the scrolling that a key or the wheel has begun.
+ * Move the window at once, unless it is there, and end the scrolling that a key or the wheel has begun.
  *
  * Chromium only ends it for an animation that the page starts, once that has reached the screen. So the window moves
  * by one pixel for two frames if it is scrolling.
@@ -34,6 +34,7 @@ export function jump(x, y) {
  * @param {number} y
  */
 export function stopAt(x, y) {
+  if (x === window.scrollX && y === window.scrollY) return;
   jump(x, y);
   if (!isScrolling) return;
   window.scrollTo({ top: window.scrollY < 1 ? 1 : window.scrollY - 1, behavior: "smooth" });

@@ -231,7 +231,7 @@ export class Mode {
     if (x < left || x + Math.min(rect.w * place.width, this.clientWidth) > left + this.clientWidth) {
       left = x - this.clientWidth * 0.2;
     }
-    if (left !== window.scrollX || top !== window.scrollY) this.stopAt(left, top);
+    this.stopAt(left, top);
   }
 
   /** @returns {import("../place.js").Place} where the reader is */
