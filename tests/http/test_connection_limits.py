@@ -12,7 +12,7 @@ import waitress.server
 
 from docshare.server.http.channel import Channel
 from docshare.server.http.connection_limits import MIN_PROGRESS_BYTES, Phase, network_key
-from docshare.server.http.event_loop import EventLoop
+from docshare.server.http.event_loop import EventLoop, compute_rejection_delay
 from docshare.server.http.listener import Listener
 from tests.http.harness import (
     BIG,
@@ -270,6 +270,44 @@ def test_429_and_503_are_delayed_without_blocking_other_requests(
         for wire in (first, second):
             assert wire.read_response().status == status
             assert ping(wire)
+
+
+def find_answered(wires: list[RawConnection]) -> list[RawConnection]:
+    """Return those connections that have received something."""
+    sockets = select.select([wire.socket for wire in wires], [], [], 0)[0]
+    return [wire for wire in wires if wire.socket in sockets]
+
+
+def test_rejections_of_a_busy_network_are_delayed_longer_than_those_of_others(
+    start_listener: Callable[..., ListenerHarness], monotonic: MonotonicClock, connect: Connect
+) -> None:
+    rig = start_listener(clock=monotonic, threads=1, find_client=lambda peer, forwarded: forwarded or peer)
+    crowd, other, free = [connect(rig.port) for _ in range(60)], connect(rig.port), connect(rig.port)
+
+    def request_busy(wire: RawConnection, client: str) -> None:
+        rig.calls.clear()
+        wire.send(build_request("GET", "/busy", b"", f"X-Forwarded-For: {client}"))
+        assert wait_until(lambda: bool(rig.calls))
+        assert ping(free)  # by the same thread, so it has delayed the rejection
+
+    for number, wire in enumerate(crowd, 1):
+        request_busy(wire, f"2001:db8::{number:x}")
+    request_busy(other, "198.51.100.7")
+    for seconds, expected in ((0.0, 0), (0.5, 12 + 1), (0.5, 25 + 1), (0.9, 47 + 1), (0.1, 60 + 1)):
+        monotonic.now += seconds
+        assert wait_until(lambda expected=expected: len(find_answered([*crowd, other])) >= expected)  # type: ignore[misc]
+        assert ping(free)
+        answered = find_answered([*crowd, other])
+        assert (len(answered), other in answered) == (expected, expected > 0)
+    assert [wire.read_response().status for wire in (*crowd, other)] == [503] * 61
+    request_busy(crowd[0], "2001:db8::1")
+    monotonic.now += 0.5
+    assert crowd[0].read_response().status == 503
+
+
+@pytest.mark.parametrize(("waiting", "seconds"), [(1, 0.5), (12, 0.5), (25, 1.0), (50, 2.0), (400, 2.0)])
+def test_a_rejection_is_delayed_by_the_number_that_wait(waiting: int, seconds: float) -> None:
+    assert compute_rejection_delay(waiting) == seconds
 
 
 class ExhaustedSocket:

@@ -138,10 +138,10 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self.requests.append(request)
         self.server.add_task(self)
 
-    def postpone(self, seconds: float) -> None:
-        """Delay sending by ``seconds``; called by a worker before it writes its response."""
-        self._send_at = self.server.limiter.clock() + seconds
-        self.server.wake(thunk=partial(self.server.loop.postpone, self, self._send_at))
+    def postpone(self, client: str) -> None:
+        """Delay a rejection of ``client``; called by a worker before it writes its response."""
+        self._send_at = self.server.loop.postpone(self, client)
+        self.server.wake()
 
     def _is_postponed(self) -> bool:
         return self._send_at > 0 and self.server.limiter.clock() < self._send_at

@@ -12,9 +12,6 @@ from docshare.server.http.multipart import FORM_ERROR_KEY, FORM_KEY
 from docshare.server.http.verdicts import Refusal
 
 LOGGER = logging.getLogger("docshare.listener")
-OVERLOAD_DELAY_SECONDS = 0.5
-"""The delay of a 429 or 503 response. It limits a client to two rejected requests per second and connection; without
-it, twelve clients that retried in a loop used most of a core."""
 _OVERLOAD_STATUSES = ("429", "503")
 
 
@@ -62,7 +59,7 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
     def build_response_header(self) -> bytes:
         """Build the header block. waitress calls this once for each response."""
         if self.status.startswith(_OVERLOAD_STATUSES):
-            self.channel.postpone(OVERLOAD_DELAY_SECONDS)
+            self.channel.postpone(_find_client(self))
         return super().build_response_header()
 
     def get_environment(self) -> dict[str, Any]:
@@ -113,15 +110,20 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
 def _send_refusal(task: Task, refusal: Refusal) -> None:
     # The path is not logged: it can contain link ids.
     request_id = next((value for name, value in refusal.headers if name == "X-Request-Id"), None)
-    channel, forwarded = task.channel, task.request.headers.get("X_FORWARDED_FOR")
     facts = {
         "method": task.request.command or None,
         "status": refusal.status,
         "request": request_id,
-        "client": channel.server.hooks.find_client(channel.peer, forwarded),
+        "client": _find_client(task),
     }
     LOGGER.info("refused", extra=facts)
     task.status = f"{refusal.status} {responses.get(refusal.status, 'Refused')}"
     task.response_headers.extend(refusal.headers)
     task.content_length = len(refusal.body)
     task.write(b"" if task.request.command == "HEAD" else refusal.body)
+
+
+def _find_client(task: Task) -> str:
+    channel, forwarded = task.channel, task.request.headers.get("X_FORWARDED_FOR")
+    client: str = channel.server.hooks.find_client(channel.peer, forwarded)
+    return client
