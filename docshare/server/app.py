@@ -9,11 +9,12 @@ from flask import Flask
 from docshare.contract.fields import RESERVED_SLUGS
 from docshare.server import admin, api, web
 from docshare.server.http import health, metrics, views
+from docshare.server.http.fair_queue import ComputedKind
 from docshare.server.http.request_log import register_request_log
 from docshare.server.http.uploads import UploadRequest
 from docshare.server.runtime import Runtime
 
-_LINK_PAGE = re.compile(r"/(?:embed/)?([^/]+)|/api/files/[^/]+/qr-code")
+_PUBLIC_API = re.compile(r"/api/files/[^/]+/(?:qr-code|metadata)")
 
 
 class SynchronousFlask(Flask):
@@ -37,11 +38,21 @@ def create_app(runtime: Runtime) -> Flask:
     return app
 
 
-def is_link_page(method: str, path: str) -> bool:
-    """Return whether a request is for a page, an embed page, a QR code or an oEmbed document of a link, which this
-    process computes by itself."""
-    found = _LINK_PAGE.fullmatch(path) if method in ("GET", "HEAD") else None
-    return found is not None and (found[1] == "oembed" or found[1] not in RESERVED_SLUGS)
+def find_kind(method: str, path: str) -> ComputedKind | None:
+    """Return the kind of a request that this process computes by itself, or None for the owner's API, and for all that
+    changes something."""
+    if method not in ("GET", "HEAD"):
+        return None
+    first, _, rest = path[1:].partition("/")
+    if first in ("embed", "oembed") or _PUBLIC_API.fullmatch(path):
+        return ComputedKind.LINK_PAGE
+    if first in ("api", "_admin"):
+        return None
+    if first == "static":
+        return ComputedKind.PAGE_PART
+    if not first or first in RESERVED_SLUGS:
+        return ComputedKind.OTHER_PAGE
+    return ComputedKind.PAGE_PART if rest else ComputedKind.LINK_PAGE
 
 
 def set_runtime(app: Flask, runtime: Runtime) -> None:

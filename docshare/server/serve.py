@@ -13,7 +13,7 @@ from functools import partial
 from docshare.server.api import discovery
 from docshare.server.api.early_verdict import make_judge
 from docshare.server.api.problems import build_error_refusal
-from docshare.server.app import create_app, is_link_page
+from docshare.server.app import create_app, find_kind
 from docshare.server.config import Config
 from docshare.server.fair_slots import MAX_SLOTS, MAX_WAITING
 from docshare.server.http.listener import bind_sockets, make_server
@@ -127,7 +127,7 @@ def serve_instance(port: BoundPort, instance: Instance, *, dev: bool = False) ->
         headers=[_DEV_HEADER] if dev else [],
         is_exempt=lambda peer: is_trusted_proxy(rt, peer),
         find_client=partial(resolve_client_address, rt),
-        is_link_page=is_link_page,
+        find_kind=find_kind,
         is_shared=rt.config.workers > 1,
     )
     loop = threading.Thread(target=server.run, name="listener", daemon=True)

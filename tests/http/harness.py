@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+from docshare.server.http import parking
 from docshare.server.http.channel import Channel
 from docshare.server.http.connection_limits import Phase
 from docshare.server.http.listener import Server, bind_sockets, make_server
@@ -40,9 +41,9 @@ class ListenerHarness:
     """The listener under test.
 
     ``heads``: request heads that the judge received; ``calls``: paths that reached the application; ``gate`` delays
-    requests to ``/slow`` and ``/slow-files``. ``/busy`` returns 503, ``/often`` 429, ``/big`` 12 MB, ``/file`` the
-    content of ``file``; ``/files`` and ``/slow-files`` accept uploads up to ``max_file``, ``/refuse`` is rejected,
-    everything else accepts ``SMALL_BODY`` bytes.
+    requests to ``/slow``, ``/slow-files`` and ``/slow/reported``, which reports its wait. ``/busy`` returns 503,
+    ``/often`` 429, ``/big`` 12 MB, ``/file`` the content of ``file``; ``/files`` and ``/slow-files`` accept uploads up
+    to ``max_file``, ``/refuse`` is rejected, everything else accepts ``SMALL_BODY`` bytes.
     """
 
     def __init__(self, root: Path, *, max_file: int = 8 * MB, run: bool = True, port: int = 0, **settings: Any) -> None:
@@ -97,9 +98,11 @@ class ListenerHarness:
             return environ["wsgi.file_wrapper"](self.file)
         if path == "/boom":
             raise RuntimeError("boom")
-        if path in ("/slow", "/slow-files"):
+        if path == "/slow/reported":
+            parking.report_wait()
+        if path in ("/slow", "/slow-files", "/slow/reported"):
             self.entered.set()
-            self.gate.wait(20)
+            self.gate.wait(40)  # longer than a client waits
         answer = BIG if path == "/big" else json.dumps(self.describe_request(environ)).encode()
         kind = "text/plain" if path == "/big" else "application/json"
         status = {"/busy": "503 Service Unavailable", "/often": "429 Too Many Requests"}.get(path, "200 OK")

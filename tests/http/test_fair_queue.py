@@ -12,7 +12,7 @@ import pytest
 
 from docshare.server.http.connection_limits import Phase
 from docshare.server.http.event_loop import MIN_EVENTS_PER_TURN, TURN_SECONDS
-from docshare.server.http.fair_queue import LINK_PAGE_SECONDS
+from docshare.server.http.fair_queue import COMPUTING_SECONDS, ComputedKind
 from tests.http.harness import (
     ListenerHarness,
     RawConnection,
@@ -20,6 +20,7 @@ from tests.http.harness import (
     build_part,
     build_request,
     build_upload,
+    ping,
     wait_until,
 )
 
@@ -111,15 +112,19 @@ def test_a_connection_that_is_always_ready_does_not_delay_others_of_its_client(
         rig.thread.start()
 
 
+KINDS = {"page": ComputedKind.LINK_PAGE, "part": ComputedKind.PAGE_PART, "slow": ComputedKind.LINK_PAGE}
+
+
+def find_kind(method: str, path: str) -> ComputedKind | None:
+    """Return the kind that the first segment of ``path`` names."""
+    return KINDS.get(path.split("/")[1])
+
+
 @pytest.fixture
-def page_listener(start_listener: Callable[..., ListenerHarness]) -> tuple[ListenerHarness, list[float]]:
-    """Return a listener for which ``/slow`` and paths below ``/page`` are pages of links, and its clock."""
+def computing_listener(start_listener: Callable[..., ListenerHarness]) -> tuple[ListenerHarness, list[float]]:
+    """Return a listener that computes ``/slow`` and paths below ``/page`` and ``/part``, and its clock."""
     now = [1.0]
-
-    def is_link_page(method: str, path: str) -> bool:
-        return path == "/slow" or path.startswith("/page")
-
-    return start_listener(is_link_page=is_link_page, clock=lambda: now[0]), now
+    return start_listener(find_kind=find_kind, clock=lambda: now[0]), now
 
 
 def delay_page(rig: ListenerHarness, slow: RawConnection, other: RawConnection) -> None:
@@ -130,80 +135,117 @@ def delay_page(rig: ListenerHarness, slow: RawConnection, other: RawConnection) 
     assert wait_until(lambda: len(rig.heads) == 2)
 
 
-def test_pages_of_links_run_one_at_a_time_and_delay_no_other_requests(
-    page_listener: tuple[ListenerHarness, list[float]],
+def test_pages_and_their_parts_run_one_at_a_time_and_delay_no_other_requests(
+    computing_listener: tuple[ListenerHarness, list[float]],
 ) -> None:
-    rig, _ = page_listener
+    rig, _ = computing_listener
     with ExitStack() as stack:
-        slow, *pages = [stack.enter_context(RawConnection(rig.port, f"127.0.0.{last}")) for last in range(1, 4)]
+        slow, *others = [stack.enter_context(RawConnection(rig.port, f"127.0.0.{last}")) for last in range(1, 6)]
         slow.send(build_request("GET", "/slow"))
         assert rig.entered.wait(10)
-        for number, wire in enumerate(pages):
-            wire.send(build_request("GET", f"/page/{number}"))
+        for wire, path in zip(others, ("/page/0", "/page/1", "/part/0", "/part/1"), strict=True):
+            wire.send(build_request("GET", path))
         with RawConnection(rig.port, "127.0.0.9") as visitor:
             for number in range(5):
                 visitor.send(build_request("GET", f"/other/{number}"))
                 assert visitor.read_response().status == 200
         assert rig.calls == ["/slow", *(f"/other/{number}" for number in range(5))]
         rig.gate.set()
-        assert all(wire.read_response().status == 200 for wire in (slow, *pages))
+        assert all(wire.read_response().status == 200 for wire in (slow, *others))
 
 
 def test_a_page_that_waits_for_something_else_does_not_delay_the_next(
-    page_listener: tuple[ListenerHarness, list[float]],
+    computing_listener: tuple[ListenerHarness, list[float]],
 ) -> None:
-    rig, now = page_listener
+    rig, now = computing_listener
     with RawConnection(rig.port, "127.0.0.1") as slow, RawConnection(rig.port, "127.0.0.2") as other:
         delay_page(rig, slow, other)
         assert rig.calls == ["/slow"]
-        now[0] += LINK_PAGE_SECONDS
+        now[0] += COMPUTING_SECONDS
         assert other.read_response().status == 200
         rig.gate.set()
         assert slow.read_response().status == 200
 
 
-@pytest.mark.parametrize("ends", [True, False], ids=["the upload ends", "the upload takes long"])
-def test_a_page_waits_for_an_upload_but_not_long(
-    page_listener: tuple[ListenerHarness, list[float]], *, ends: bool
+def test_a_page_that_reports_its_wait_does_not_delay_the_next_at_all(
+    computing_listener: tuple[ListenerHarness, list[float]],
 ) -> None:
-    rig, now = page_listener
+    rig, _ = computing_listener
+    with RawConnection(rig.port, "127.0.0.1") as slow, RawConnection(rig.port, "127.0.0.2") as other:
+        slow.send(build_request("GET", "/slow/reported"))
+        assert rig.entered.wait(10)
+        other.send(build_request("GET", "/page"))
+        assert other.read_response().status == 200
+        rig.gate.set()
+        assert slow.read_response().status == 200
+
+
+@pytest.mark.parametrize("kind", ["page", "part"])
+def test_a_computed_request_waits_until_an_upload_ends(
+    computing_listener: tuple[ListenerHarness, list[float]], kind: str
+) -> None:
+    rig, _ = computing_listener
     with RawConnection(rig.port, "127.0.0.1") as sender, RawConnection(rig.port, "127.0.0.2") as reader:
-        reader.send(build_request("GET", "/page/1"))  # the time that the next one waits begins with this page
-        assert reader.read_response().status == 200
         sender.send(build_upload(build_form(build_part(b"%PDF-1.7")), "/slow-files"))
         assert rig.entered.wait(10)
-        reader.send(build_request("GET", "/page/2"))
-        with RawConnection(rig.port, "127.0.0.3") as visitor:
-            visitor.send(build_request("GET", "/other"))
-            assert visitor.read_response().status == 200
-        assert rig.calls == ["/page/1", "/slow-files", "/other"]
-        if ends:
-            rig.gate.set()
-        else:
-            now[0] += LINK_PAGE_SECONDS
-        assert reader.read_response().status == 200
+        reader.send(build_request("GET", f"/{kind}"))
+        assert ping_other(rig)
+        assert rig.calls == ["/slow-files", "/other"]
         rig.gate.set()
+        assert reader.read_response().status == 200
         assert sender.read_response().status == 200
 
 
-def test_pages_and_other_requests_take_turns(start_listener: Callable[..., ListenerHarness]) -> None:
-    rig = start_listener(threads=1, is_link_page=lambda method, path: path.startswith("/page"))
-    paths = [*(f"/page/{number}" for number in range(4)), *(f"/other/{number}" for number in range(4))]
+def test_a_computed_request_does_not_wait_long_for_uploads(
+    computing_listener: tuple[ListenerHarness, list[float]],
+) -> None:
+    rig, now = computing_listener
+    upload = build_upload(build_form(build_part(b"%PDF-1.7")), "/slow-files")
     with ExitStack() as stack:
-        wires = [stack.enter_context(RawConnection(rig.port, f"127.0.0.{last}")) for last in range(1, 10)]
-        wires[8].send(build_request("GET", "/slow"))
-        assert rig.entered.wait(10)
-        for wire, path in zip(wires, paths, strict=False):
-            wire.send(build_request("GET", path))
-        assert wait_until(lambda: rig.count_connections(Phase.RUNNING) == 9)  # all are queued
+        reader, *senders = [stack.enter_context(RawConnection(rig.port, f"127.0.0.{last}")) for last in range(1, 4)]
+        reader.send(build_request("GET", "/page"))
+        assert reader.read_response().status == 200
+        for sender in senders:  # the time that the next page waits begins with the first of these
+            now[0] += COMPUTING_SECONDS * 0.6
+            sender.send(upload)
+            assert rig.entered.wait(10)
+            rig.entered.clear()
+        reader.send(build_request("GET", "/page"))
+        assert ping_other(rig)
+        assert rig.calls == ["/page", "/slow-files", "/slow-files", "/other"]
+        now[0] += COMPUTING_SECONDS * 0.5
+        assert reader.read_response().status == 200
         rig.gate.set()
-        assert all(wire.read_response().status == 200 for wire in wires)
+        assert all(sender.read_response().status == 200 for sender in senders)
+
+
+def ping_other(rig: ListenerHarness) -> bool:
+    """Return whether a request of no kind is answered."""
+    with RawConnection(rig.port, "127.0.0.9") as visitor:
+        return ping(visitor, "/other")
+
+
+def test_pages_and_parts_and_other_requests_take_turns(start_listener: Callable[..., ListenerHarness]) -> None:
+    rig = start_listener(threads=1, find_kind=find_kind)
+    paths = [f"/{kind}/{number}" for kind in ("page", "part", "other") for number in range(4)]
+    with ExitStack() as stack:
+        first, *wires = [stack.enter_context(RawConnection(rig.port, f"127.0.0.{last}")) for last in range(1, 14)]
+        first.send(build_request("GET", "/slow"))
+        assert rig.entered.wait(10)
+        for wire, path in zip(wires, paths, strict=True):
+            wire.send(build_request("GET", path))
+        assert wait_until(lambda: rig.count_connections(Phase.RUNNING) == 13)  # all are queued
+        rig.gate.set()
+        assert all(wire.read_response().status == 200 for wire in (first, *wires))
     kinds = [path.split("/")[1] for path in rig.calls[1:]]  # the first was slow
-    assert kinds in (["page", "other"] * 4, ["other", "page"] * 4)
+    assert kinds == kinds[:3] * 4
+    assert set(kinds) == {"page", "part", "other"}
 
 
-def test_a_stop_does_not_wait_for_pages_that_are_queued(page_listener: tuple[ListenerHarness, list[float]]) -> None:
-    rig, _ = page_listener
+def test_a_stop_does_not_wait_for_pages_that_are_queued(
+    computing_listener: tuple[ListenerHarness, list[float]],
+) -> None:
+    rig, _ = computing_listener
     with RawConnection(rig.port, "127.0.0.1") as slow, RawConnection(rig.port, "127.0.0.2") as other:
         delay_page(rig, slow, other)
         rig.server.stop(0)

@@ -28,7 +28,7 @@ def runs() -> list[ParkableRequest]:
 
 @pytest.fixture
 def request_(runs: list[ParkableRequest]) -> ParkableRequest:
-    made = ParkableRequest(lambda: runs.append(made))
+    made = ParkableRequest(lambda: runs.append(made), lambda: None)
     return made
 
 

@@ -1,16 +1,23 @@
 """Page images."""
 
 import io
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from docshare.server.http.parking import ParkableRequest
 from docshare.server.pdf.engine import PdfEngine, UnrenderableError
+from docshare.server.pdf.pages import PageStore
 from tests.support.documents import pdfs
+from tests.support.polling import wait_until
 
 Put = Callable[..., Path]
+FILE = "5e1f6a52-5d55-4f0f-9c8f-0d2f7f0c1a11"
 BLACK, WHITE, BLUE = (0, 0, 0), (255, 255, 255), (0, 0, 255)
 
 
@@ -80,3 +87,48 @@ def test_a_missing_file_is_not_permanently_unrenderable(engine: PdfEngine, tmp_p
 def test_a_locked_document_is_unrenderable(engine: PdfEngine, write_file: Put) -> None:
     with pytest.raises(UnrenderableError):
         engine.render(write_file(pdfs.encrypted_pdf(user="secret")), 1, 800)
+
+
+@pytest.fixture
+def waits() -> list[str]:
+    """Return the waits that requests have reported."""
+    return []
+
+
+@pytest.fixture
+def request_(waits: list[str]) -> ParkableRequest:
+    return ParkableRequest(lambda: None, lambda: waits.append("wait"))
+
+
+def test_a_request_reports_that_it_waits_for_an_image_but_an_upload_does_not(
+    engine: PdfEngine, write_file: Put, request_: ParkableRequest, waits: list[str]
+) -> None:
+    path = write_file(pdfs.simple_pdf(1))
+    with request_.run():
+        engine.inspect(path)
+        assert waits == []
+        engine.render(path, 1, 800)
+        assert waits == ["wait"]
+
+
+def test_a_request_reports_that_it_waits_for_the_image_of_another(
+    engine: PdfEngine,
+    write_file: Put,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request_: ParkableRequest,
+    waits: list[str],
+) -> None:
+    path, has_started = write_file(pdfs.simple_pdf(1)), threading.Event()
+
+    def render(*arguments: object) -> bytes:
+        has_started.set()
+        wait_until(lambda: waits == ["wait"])
+        return b"image"
+
+    monkeypatch.setattr(engine, "render", render)
+    with closing(PageStore(engine, tmp_path / "cache")) as pages, ThreadPoolExecutor() as pool:
+        first = pool.submit(pages.image, FILE, 1, path, 1, 800)
+        assert has_started.wait(10)
+        with request_.run():
+            assert pages.image(FILE, 1, path, 1, 800).read_bytes() == first.result().read_bytes() == b"image"

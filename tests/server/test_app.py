@@ -1,8 +1,9 @@
-"""Which requests this process computes as pages of links."""
+"""Which requests this process computes by itself."""
 
 import pytest
 
-from docshare.server.app import is_link_page
+from docshare.server.app import find_kind
+from docshare.server.http.fair_queue import ComputedKind
 
 
 @pytest.mark.parametrize(
@@ -13,32 +14,50 @@ from docshare.server.app import is_link_page
         "/embed/Ab3dEf9h",
         "/oembed",
         "/api/files/Ab3dEf9h/qr-code",
+        "/api/files/Ab3dEf9h/metadata",
     ],
 )
 def test_pages_and_codes_of_links_are_link_pages(path: str) -> None:
-    assert is_link_page("GET", path)
-    assert is_link_page("HEAD", path)
-    assert not is_link_page("POST", path)
+    assert find_kind("GET", path) is find_kind("HEAD", path) is ComputedKind.LINK_PAGE
+    assert find_kind("POST", path) is None
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        "",
-        "/",
-        "/healthz",
-        "/metrics",
-        "/login",
-        "/files",
-        "/readership",
-        "/api/v1",
-        "/api/v1/files/Ab3dEf9h/qr-code",
-        "/api/files/Ab3dEf9h/metadata",
         "/Ab3dEf9h/pages/1-800.jpg",
         "/Ab3dEf9h/tiles/1/2x3/0-0.jpg",
-        "/Ab3dEf9h/beacon",
+        "/Ab3dEf9h/text/1.json",
+        "/annual-report/outline.json",
+        "/annual-report/style.css",
+        "/annual-report/search",
         "/static/0/viewer.js",
     ],
 )
-def test_health_owners_images_and_the_api_are_not(path: str) -> None:
-    assert not is_link_page("GET", path)
+def test_what_a_page_loads_is_a_part(path: str) -> None:
+    assert find_kind("GET", path) is find_kind("HEAD", path) is ComputedKind.PAGE_PART
+    assert find_kind("POST", path) is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "/", "/login", "/login/0123", "/files", "/files/Ab3dEf9h", "/readership", "/docs", "/healthz", "/metrics"],
+)
+def test_pages_of_the_server_are_other_pages(path: str) -> None:
+    assert find_kind("GET", path) is find_kind("HEAD", path) is ComputedKind.OTHER_PAGE
+    assert find_kind("POST", path) is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/_admin/status",
+        "/api/v1",
+        "/api/v1/files/Ab3dEf9h/qr-code",
+        "/api/files",
+        "/api/files/Ab3dEf9h/download",
+        "/api/files/Ab3dEf9h/metadata/more",
+    ],
+)
+def test_the_api_of_owners_is_of_no_kind(path: str) -> None:
+    assert find_kind("GET", path) is None

@@ -193,6 +193,16 @@ def pages_and_codes(stage: FloodedServer) -> list[AttackRequest]:
     return [replace(request, address=f"203.0.113.{number % 200}") for number, request in enumerate(found)]
 
 
+def cached_parts(stage: FloodedServer) -> list[AttackRequest]:
+    """From many addresses, load images, contents and scripts that the server only has to send, and pages without a
+    link."""
+    base = stage.server.url
+    name = stage.create_attacker("pro").upload_and_share(pdfs.dense_text_pdf(4, 310))
+    found = stage.build_part_requests(name, *(f"/pages/{page}-800.jpg" for page in range(1, 5)), "/outline.json")
+    found += [AttackRequest("GET", base + path) for path in ("/static/0/viewer.js", "/", "/login", "/healthz", "/none")]
+    return [replace(request, address=f"203.0.113.{number}") for number, request in enumerate(found * 20)]
+
+
 def medium_pages(stage: FloodedServer) -> list[AttackRequest]:
     """Request pages that take half a second, which is too short to be stopped, from 50 clients."""
     data = hostile_pdfs.paced_pages("f" + "h" * (PAGES - 1))
@@ -220,6 +230,7 @@ ATTACKS: dict[str, Callable[[FloodedServer], list[AttackRequest]]] = {
         personal_watermarks,
         variants,
         pages_and_codes,
+        cached_parts,
         medium_pages,
         medium_pages_by_proxy,
     )

@@ -24,7 +24,16 @@ def flooded_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flooded
 
 
 @pytest.mark.parametrize(
-    "name", ["images", "harmless_pages_between", "medium_pages_by_proxy", "tiles", "searches", "pages_and_codes"]
+    "name",
+    [
+        "images",
+        "harmless_pages_between",
+        "medium_pages_by_proxy",
+        "tiles",
+        "searches",
+        "pages_and_codes",
+        "cached_parts",
+    ],
 )
 def test_an_attack_on_the_engine_does_not_affect_other_accounts(flooded_server: FloodedServer, name: str) -> None:
     with attack_in_background(ATTACKS[name](flooded_server), count_clients(name)) as get_statuses:

@@ -134,7 +134,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def _start(self, request: RequestParser) -> None:
         """Pass ``request`` to a worker thread. The caller must hold the lock, and no other request may be running."""
         self.request_count += 1
-        request.parkable = ParkableRequest(partial(self.server.add_task, self))
+        request.parkable = ParkableRequest(partial(self.server.add_task, self), self._finish)
         self.requests.append(request)
         self.server.add_task(self)
 
@@ -203,7 +203,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self._finish()
 
     def _finish(self) -> None:
-        """Report the end of the request to the queue, and wake a worker if a waiting page of a link can run now."""
+        """Report the end of the request to the queue, and wake a worker if another one can run now."""
         dispatcher = self.server.task_dispatcher
         with dispatcher.lock:
             if dispatcher.queue.finish(self):

@@ -2,13 +2,14 @@
 
 from collections import deque
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 from docshare.server.http.connection_limits import network_key
 
-LINK_PAGE_SECONDS = 0.03
-"""The maximum time that a running page of a link, or a running upload, delays the next page. Computing a page takes
-2 to 10 ms, so a page that runs longer is itself waiting for something."""
+COMPUTING_SECONDS = 0.03
+"""The maximum time that a running request of a ComputedKind, or a running upload, delays the next one. It takes 2 to 15
+ms, so a request that runs longer is itself waiting for something."""
 
 
 class FairQueue:
@@ -67,82 +68,99 @@ class FairQueue:
         return queue.pop()
 
 
+class ComputedKind(Enum):
+    """The kinds of requests that this process computes by itself."""
+
+    LINK_PAGE = "link page"  # a page of a link, its QR code, oEmbed document or metadata
+    PAGE_PART = "page part"  # what such a page loads
+    OTHER_PAGE = "other page"  # of this server, such as the owner's
+
+
 class RequestQueue:
-    """The requests that wait for a worker thread, in a fair order; pages of links run one at a time, after uploads.
+    """The requests that wait for a worker thread, in a fair order; *computed* ones, those of a ComputedKind, run one at
+    a time, after uploads.
 
-    Pages are computed in this process, and threads that compute hinder each other: 12 clients get 440 pages a second if
-    their pages run at once, and 570 if they run one at a time. All other requests share the interpreter with the
-    running pages, and an upload needs it again and again, after each step of the disk: beside those clients, an upload
-    takes 100 ms, 35 ms with one page at a time, and 20 ms (11 without them) if no page starts while it runs
-    (``tests.torture.rendering pages_and_codes``). ``LINK_PAGE_SECONDS`` after a page has started, the next one waits
-    for neither.
+    Threads that compute hinder each other: 12 clients get 440 pages a second if their pages run at once, and 570 if
+    they run one at a time. All other requests share the interpreter with them, and an upload needs it again and again,
+    after each step of the disk. Where an upload takes 22 ms, it takes 120 ms beside 12 clients whose images run at
+    once, and 28 ms if none starts while the upload runs (p50). ``COMPUTING_SECONDS`` after the start of a computed
+    request, or of an upload beside which no other ran, the next one waits for neither. The kinds take turns: a part
+    takes a third of the time of a page.
 
-    This class has those methods of a deque that waitress calls, with its lock held. ``is_link_page`` and ``is_upload``
+    This class has those methods of a deque that waitress calls, with its lock held. ``find_kind`` and ``is_upload``
     return what a channel queues; ``find_client`` is that of FairQueue; ``clock`` returns monotonic seconds.
     """
 
     def __init__(
         self,
         find_client: Callable[[Any], str],
-        is_link_page: Callable[[Any], bool],
+        find_kind: Callable[[Any], ComputedKind | None],
         is_upload: Callable[[Any], bool],
         clock: Callable[[], float],
     ) -> None:
-        self._is_link_page = is_link_page
+        self._find_kind = find_kind
         self._is_upload = is_upload
         self._clock = clock
-        self._link_pages = FairQueue(find_client)
+        self._computed = {kind: FairQueue(find_client) for kind in ComputedKind}
         self._others = FairQueue(find_client)
-        self._running_page: Any | None = None
+        self._turns: deque[FairQueue] = deque([*self._computed.values(), self._others])
+        self._running: Any | None = None  # the last computed request, until it ends
         self._running_uploads: set[Any] = set()
-        self._next_page_at = 0.0
-        self._is_page_next = False
+        self._next_at = 0.0
 
     def __len__(self) -> int:
         """Return how many requests can run now."""
-        return len(self._others) + (len(self._link_pages) if self._may_run_page() else 0)
+        return len(self._others) + (sum(map(len, self._computed.values())) if self._may_compute() else 0)
 
     def append(self, channel: Any) -> None:
         """Queue the request of ``channel``."""
-        (self._link_pages if self._is_link_page(channel) else self._others).append(channel)
+        kind = self._find_kind(channel)
+        (self._others if kind is None else self._computed[kind]).append(channel)
 
     def popleft(self) -> Any:
-        """Return the channel whose request is next: pages and other requests take turns. There must be one that can
-        run now."""
-        takes_page = bool(self._link_pages) and self._may_run_page() and (self._is_page_next or not self._others)
-        self._is_page_next = not takes_page
-        if not takes_page:
-            channel = self._others.popleft()
-            if self._is_upload(channel):
-                self._running_uploads.add(channel)
-            return channel
-        self._next_page_at = self._clock() + LINK_PAGE_SECONDS
-        self._running_page = self._link_pages.popleft()
-        return self._running_page
+        """Return the channel whose request is next: the kinds and other requests take turns. There must be one that
+        can run now."""
+        may_compute = self._may_compute()
+        queue = next(queue for queue in self._turns if queue and (may_compute or queue is self._others))
+        self._turns.remove(queue)
+        self._turns.append(queue)
+        channel = queue.popleft()
+        if queue is not self._others:
+            self._running, self._next_at = channel, self._clock() + COMPUTING_SECONDS
+        elif self._is_upload(channel):
+            if not self._running_uploads:
+                self._next_at = self._clock() + COMPUTING_SECONDS
+            self._running_uploads.add(channel)
+        return channel
 
     def finish(self, channel: Any) -> bool:
-        """Record that the request of ``channel`` has ended; return whether this allows a waiting page to run."""
-        if channel is self._running_page:
-            self._running_page = None
+        """Record that the request of ``channel`` has ended, or only waits from now on; return whether this allows
+        another one to run."""
+        if channel is self._running:
+            self._running = None
         elif channel in self._running_uploads:
             self._running_uploads.remove(channel)
         else:
             return False
-        return bool(self._link_pages) and self._may_run_page()
+        return self.has_computed() and self._may_compute()
 
-    def has_waiting_pages(self) -> bool:
-        """Return whether pages wait. Needs no lock."""
-        return bool(self._link_pages)
+    def has_computed(self) -> bool:
+        """Return whether computed requests wait. Needs no lock."""
+        return any(self._computed.values())
 
     def take_all(self) -> list[Any]:
         """Remove and return all channels."""
-        queues = (self._link_pages, self._others)
-        return [queue.popleft() for queue in queues for _ in range(len(queue))]
+        return [queue.popleft() for queue in self._turns for _ in range(len(queue))]
 
     def drop_newest(self, network: str) -> Any | None:
-        """Remove and return the newest page of ``network``, else its newest other request; None if it has neither."""
-        return self._link_pages.drop_newest(network) or self._others.drop_newest(network)
+        """Remove and return the newest request of the first kind of which ``network`` has any, else its newest other
+        one; None if it has none."""
+        for queue in (*self._computed.values(), self._others):
+            channel = queue.drop_newest(network)
+            if channel is not None:
+                return channel
+        return None
 
-    def _may_run_page(self) -> bool:
-        is_delayed = self._running_page is not None or bool(self._running_uploads)
-        return not is_delayed or self._clock() >= self._next_page_at
+    def _may_compute(self) -> bool:
+        is_delayed = self._running is not None or bool(self._running_uploads)
+        return not is_delayed or self._clock() >= self._next_at

@@ -22,7 +22,7 @@ from docshare.contract.plans import GB, MB
 from docshare.server.http.channel import LINGER_SECONDS, Channel
 from docshare.server.http.connection_limits import ConnectionLimiter, Phase
 from docshare.server.http.event_loop import EventLoop
-from docshare.server.http.fair_queue import LINK_PAGE_SECONDS, RequestQueue
+from docshare.server.http.fair_queue import COMPUTING_SECONDS, ComputedKind, RequestQueue
 from docshare.server.http.request_parser import ListenerHooks
 from docshare.server.http.verdicts import ErrorRenderer, Judge
 from docshare.server.store.blobs import PartialFile
@@ -180,7 +180,7 @@ class Server:
         self._dispatcher = ThreadedTaskDispatcher()
         self._queue = self._dispatcher.queue = RequestQueue(
             lambda channel: hooks.find_client(channel.peer, channel.get_forwarded_header()),
-            lambda channel: hooks.is_link_page(*channel.get_method_and_path()),
+            lambda channel: hooks.find_kind(*channel.get_method_and_path()),
             lambda channel: channel.is_next_an_upload,
             limiter.clock,
         )
@@ -231,9 +231,9 @@ class Server:
             self._listeners[0].wake()
 
     def _run_once(self, timeout: float) -> None:
-        if self._queue.has_waiting_pages():
-            # A page waits at most until the running one is considered to wait itself; nothing else reports that.
-            timeout = min(timeout, LINK_PAGE_SECONDS)
+        if self._queue.has_computed():
+            # A request waits at most until the running one is considered to wait itself; nothing else reports that.
+            timeout = min(timeout, COMPUTING_SECONDS)
             with self._dispatcher.lock:
                 if self._queue:
                     self._dispatcher.queue_cv.notify()
@@ -346,7 +346,7 @@ def make_server(
     connections: int | None = None,
     is_exempt: Callable[[str], bool] = lambda peer: False,
     find_client: Callable[[str, str | None], str] = lambda peer, forwarded: peer,
-    is_link_page: Callable[[str, str], bool] = lambda method, path: False,
+    find_kind: Callable[[str, str], ComputedKind | None] = lambda method, path: None,
     clock: Callable[[], float] = time.monotonic,
     is_shared: bool = False,
 ) -> Server:
@@ -360,9 +360,9 @@ def make_server(
     between two requests, and for each ``MIN_PROGRESS_BYTES`` of a body or a response. ``connections`` is their maximum
     number, by default as many as the system allows. ``is_exempt`` returns whether one address may use all of them.
     ``find_client`` returns the address of a client from that of its connection and its ``X-Forwarded-For`` header;
-    requests are queued by that address, so clients of a trusted proxy wait only for their own. ``is_link_page``
-    returns for a method and a path whether it is a page of a link, as in ``RequestQueue``. ``clock`` returns monotonic
-    seconds. ``is_shared``: other processes accept from the same sockets.
+    requests are queued by that address, so clients of a trusted proxy wait only for their own. ``find_kind`` returns
+    the kind of a method and a path, as in ``RequestQueue``. ``clock`` returns monotonic seconds. ``is_shared``: other
+    processes accept from the same sockets.
     """
     adjustments = Adjustments(
         sockets=list(sockets),
@@ -382,7 +382,7 @@ def make_server(
     seconds = dict.fromkeys((Phase.IDLE, Phase.TRANSFERRING), idle_seconds)
     seconds |= {Phase.WAITING: header_seconds, Phase.LINGERING: LINGER_SECONDS}
     limiter = ConnectionLimiter(connections or _compute_max_connections(), clock, seconds, is_exempt)
-    hooks = ListenerHooks(judge, create_partial, render_error, writer, find_client, is_link_page, tuple(headers))
+    hooks = ListenerHooks(judge, create_partial, render_error, writer, find_client, find_kind, tuple(headers))
     return Server(app, adjustments, hooks, limiter, sockets, is_shared=is_shared)
 
 

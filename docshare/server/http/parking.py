@@ -3,6 +3,8 @@
 A thread that waits cannot serve other requests, so a few dozen requests that wait for a slot would stop the server.
 Instead of waiting for a slot, the code raises ``RequestParked``: no response is sent, and the listener runs the request
 again from its beginning after ``ParkableRequest.resume``. So the code before the wait runs twice.
+
+Where a wait needs its thread, ``report_wait`` lets the next request compute meanwhile.
 """
 
 import threading
@@ -27,11 +29,13 @@ class Claim(Protocol):
 class ParkableRequest:
     """A request that can wait without a thread.
 
-    ``restart`` queues it for a worker, from any thread. ``claim`` is None before its first wait.
+    ``restart`` queues it for a worker, from any thread; ``report_wait`` reports to the queue that it waits from now on.
+    ``claim`` is None before its first wait without a thread.
     """
 
-    def __init__(self, restart: Callable[[], None]) -> None:
+    def __init__(self, restart: Callable[[], None], report_wait: Callable[[], None]) -> None:
         self.claim: Claim | None = None
+        self.report_wait = report_wait
         self._restart = restart
         self._lock = threading.Lock()
         self._is_parked = False
@@ -88,3 +92,10 @@ def has_waited() -> bool:
     """Return whether the current request runs again, after it has waited."""
     request = _CURRENT.get()
     return request is not None and request.claim is not None
+
+
+def report_wait() -> None:
+    """Report that the current request waits from now on, in its thread, so that the next one can compute."""
+    request = _CURRENT.get()
+    if request is not None:
+        request.report_wait()

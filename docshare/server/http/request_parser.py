@@ -16,6 +16,7 @@ from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser, ParsingError, TransferEncodingNotImplemented
 
 from docshare.server import faults
+from docshare.server.http.fair_queue import ComputedKind
 from docshare.server.http.form_writer import FormWriter
 from docshare.server.http.framing import (
     TOKEN_BYTES,
@@ -50,7 +51,7 @@ class ListenerHooks:
     render_error: ErrorRenderer
     writer: Executor
     find_client: Callable[[str, str | None], str]
-    is_link_page: Callable[[str, str], bool]
+    find_kind: Callable[[str, str], ComputedKind | None]
     headers: tuple[tuple[str, str], ...] = ()
 
     def find_verdict(self, head: RequestHead) -> Verdict:

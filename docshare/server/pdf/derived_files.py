@@ -10,6 +10,7 @@ from typing import IO, cast
 from docshare.contract.problems import Problem
 from docshare.server import faults
 from docshare.server.durations import Durations
+from docshare.server.http import parking
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.cache import DiskCache
 from docshare.server.pdf.engine import MISSING_REASON, PathLike, UnrenderableError
@@ -147,6 +148,7 @@ class DerivedFiles:
     def _wait_for_build(self, build: PendingBuild, deadline: float) -> None:
         """Wait for the build of another thread. Only a few threads may wait for a slow build, so that it cannot block
         all threads of the server."""
+        parking.report_wait()
         with self._lock:
             self._following += 1
         is_done = is_late = False

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from docshare.contract.problems import Problem
+from docshare.server.http import parking
 from docshare.server.pdf.budget import Tenant
 from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess, WorkerTimeoutError
 from docshare.server.pdf.schedule import JobLane, WorkerJob, WorkerSchedule
@@ -100,6 +101,8 @@ class WorkerPool:
 
         Waits at most ``patience_s`` seconds, less behind slow jobs. Raises Problem ``unavailable``.
         """
+        if lane is JobLane.PAGES:
+            parking.report_wait()
         slot = self._wait_for_slot(path, tenant, lane, patience_s)
         try:
             yield slot
