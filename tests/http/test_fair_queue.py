@@ -154,6 +154,26 @@ def test_pages_and_their_parts_run_one_at_a_time_and_delay_no_other_requests(
         assert all(wire.read_response().status == 200 for wire in (slow, *others))
 
 
+def test_no_thread_is_woken_for_a_request_that_cannot_run(
+    computing_listener: tuple[ListenerHarness, list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig, _ = computing_listener
+    with RawConnection(rig.port, "127.0.0.1") as slow, RawConnection(rig.port, "127.0.0.2") as other:
+        slow.send(build_request("GET", "/slow"))
+        assert rig.entered.wait(10)
+        woken: list[int] = []
+        condition = rig.server._dispatcher.queue_cv
+        notify = condition.notify
+        monkeypatch.setattr(condition, "notify", lambda n=1: woken.append(n) or notify(n))
+        other.send(build_request("GET", "/page"))
+        assert wait_until(lambda: rig.count_connections(Phase.RUNNING) == 2)
+        assert woken == []
+        assert ping_other(rig)
+        assert woken == [1]
+        rig.gate.set()
+        assert all(wire.read_response().status == 200 for wire in (slow, other))
+
+
 def test_a_page_that_waits_for_something_else_does_not_delay_the_next(
     computing_listener: tuple[ListenerHarness, list[float]],
 ) -> None:

@@ -134,7 +134,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def _start(self, request: RequestParser) -> None:
         """Pass ``request`` to a worker thread. The caller must hold the lock, and no other request may be running."""
         self.request_count += 1
-        request.parkable = ParkableRequest(partial(self.server.add_task, self), self._finish)
+        dispatcher = self.server.task_dispatcher
+        request.parkable = ParkableRequest(partial(dispatcher.add_task, self), partial(dispatcher.report_wait, self))
         self.requests.append(request)
         self.server.add_task(self)
 
@@ -200,14 +201,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             with self.requests[0].parkable.run():
                 super().service()
         finally:
-            self._finish()
-
-    def _finish(self) -> None:
-        """Report the end of the request to the queue, and wake a worker if another one can run now."""
-        dispatcher = self.server.task_dispatcher
-        with dispatcher.lock:
-            if dispatcher.queue.finish(self):
-                dispatcher.queue_cv.notify()
+            self.server.task_dispatcher.finish(self)
 
     def readable(self) -> bool:
         """Return whether this connection can be read now."""

@@ -1,9 +1,11 @@
-"""The order in which threads run the requests that wait for them. Standard library only."""
+"""The order in which threads run the requests that wait for them, and the threads."""
 
 from collections import deque
 from collections.abc import Callable
 from enum import Enum
 from typing import Any
+
+from waitress.task import ThreadedTaskDispatcher
 
 from docshare.server.http.connection_limits import network_key
 
@@ -110,7 +112,7 @@ class RequestQueue:
 
     def __len__(self) -> int:
         """Return how many requests can run now."""
-        return len(self._others) + (sum(map(len, self._computed.values())) if self._may_compute() else 0)
+        return len(self._others) + (sum(map(len, self._computed.values())) if self.may_compute() else 0)
 
     def append(self, channel: Any) -> None:
         """Queue the request of ``channel``."""
@@ -120,7 +122,7 @@ class RequestQueue:
     def popleft(self) -> Any:
         """Return the channel whose request is next: the kinds and other requests take turns. There must be one that
         can run now."""
-        may_compute = self._may_compute()
+        may_compute = self.may_compute()
         queue = next(queue for queue in self._turns if queue and (may_compute or queue is self._others))
         self._turns.remove(queue)
         self._turns.append(queue)
@@ -133,20 +135,20 @@ class RequestQueue:
             self._running_uploads.add(channel)
         return channel
 
-    def finish(self, channel: Any) -> bool:
-        """Record that the request of ``channel`` has ended, or only waits from now on; return whether this allows
-        another one to run."""
+    def finish(self, channel: Any) -> None:
+        """Record that the request of ``channel`` has ended, or only waits from now on."""
         if channel is self._running:
             self._running = None
-        elif channel in self._running_uploads:
-            self._running_uploads.remove(channel)
-        else:
-            return False
-        return self.has_computed() and self._may_compute()
+        self._running_uploads.discard(channel)
 
     def has_computed(self) -> bool:
         """Return whether computed requests wait. Needs no lock."""
         return any(self._computed.values())
+
+    def may_compute(self) -> bool:
+        """Return whether a computed request can run now, if one waits."""
+        is_delayed = self._running is not None or bool(self._running_uploads)
+        return not is_delayed or self._clock() >= self._next_at
 
     def take_all(self) -> list[Any]:
         """Remove and return all channels."""
@@ -161,6 +163,51 @@ class RequestQueue:
                 return channel
         return None
 
-    def _may_compute(self) -> bool:
-        is_delayed = self._running is not None or bool(self._running_uploads)
-        return not is_delayed or self._clock() >= self._next_at
+
+class RequestDispatcher(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types
+    """The worker threads. A waiting one is woken only for a request that can run now: each other wake-up would delay
+    the request that runs. All methods can be called from any thread."""
+
+    def __init__(self, queue: RequestQueue) -> None:
+        super().__init__()
+        self.queue: RequestQueue = queue
+
+    def add_task(self, task: Any) -> None:
+        """Queue the request of the channel ``task``. waitress calls this."""
+        with self.lock:
+            self.queue.append(task)
+            self._wake_thread()
+
+    def finish(self, channel: Any) -> None:
+        """Record that the request of ``channel`` has ended. Wakes no thread: its own one takes the next request."""
+        with self.lock:
+            self.queue.finish(channel)
+
+    def report_wait(self, channel: Any) -> None:
+        """Record that the request of ``channel`` only waits from now on, so that another one can run."""
+        with self.lock:
+            self.queue.finish(channel)
+            self._wake_thread()
+
+    def wake_for_computed(self) -> bool:
+        """Wake a thread if a computed request waits and can run now; return whether one waits."""
+        if not self.queue.has_computed():
+            return False
+        with self.lock:
+            if self.queue.may_compute():
+                self.queue_cv.notify()
+        return True
+
+    def drop_newest(self, network: str) -> Any | None:
+        """Do as ``RequestQueue.drop_newest``."""
+        with self.lock:
+            return self.queue.drop_newest(network)
+
+    def take_all(self) -> list[Any]:
+        """Remove and return all channels with waiting requests."""
+        with self.lock:
+            return self.queue.take_all()
+
+    def _wake_thread(self) -> None:
+        if self.queue:
+            self.queue_cv.notify()

@@ -16,13 +16,12 @@ from wsgiref.types import WSGIApplication
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
-from waitress.task import ThreadedTaskDispatcher
 
 from docshare.contract.plans import GB, MB
 from docshare.server.http.channel import LINGER_SECONDS, Channel
 from docshare.server.http.connection_limits import ConnectionLimiter, Phase
 from docshare.server.http.event_loop import EventLoop
-from docshare.server.http.fair_queue import COMPUTING_SECONDS, ComputedKind, RequestQueue
+from docshare.server.http.fair_queue import COMPUTING_SECONDS, ComputedKind, RequestDispatcher, RequestQueue
 from docshare.server.http.request_parser import ListenerHooks
 from docshare.server.http.verdicts import ErrorRenderer, Judge
 from docshare.server.store.blobs import PartialFile
@@ -177,12 +176,13 @@ class Server:
         self._check_at = 0.0
         self._logged_at = -_LOG_INTERVAL_SECONDS
         self._stop_deadline: float | None = None
-        self._dispatcher = ThreadedTaskDispatcher()
-        self._queue = self._dispatcher.queue = RequestQueue(
-            lambda channel: hooks.find_client(channel.peer, channel.get_forwarded_header()),
-            lambda channel: hooks.find_kind(*channel.get_method_and_path()),
-            lambda channel: channel.is_next_an_upload,
-            limiter.clock,
+        self._dispatcher = RequestDispatcher(
+            RequestQueue(
+                lambda channel: hooks.find_client(channel.peer, channel.get_forwarded_header()),
+                lambda channel: hooks.find_kind(*channel.get_method_and_path()),
+                lambda channel: channel.is_next_an_upload,
+                limiter.clock,
+            )
         )
         limiter.close_queued = self._close_queued
         self._listeners = [
@@ -231,12 +231,9 @@ class Server:
             self._listeners[0].wake()
 
     def _run_once(self, timeout: float) -> None:
-        if self._queue.has_computed():
-            # A request waits at most until the running one is considered to wait itself; nothing else reports that.
+        if self._dispatcher.wake_for_computed():
+            # It waits at most until the running one is considered to wait itself; nothing else reports that.
             timeout = min(timeout, COMPUTING_SECONDS)
-            with self._dispatcher.lock:
-                if self._queue:
-                    self._dispatcher.queue_cv.notify()
         self._loop.run_once(timeout, self._update_phase)
         now = self.limiter.clock()
         if now < self._check_at:
@@ -252,17 +249,12 @@ class Server:
 
     def _close_queued(self, network: str) -> bool:
         """Close the connection of ``network`` whose request was queued last; return False if it has none."""
-        with self._dispatcher.lock:
-            channel = self._queue.drop_newest(network)
+        channel = self._dispatcher.drop_newest(network)
         if channel is None:
             return False
         channel.cancel()
         channel.handle_close()
         return True
-
-    def _take_queued(self) -> list[Channel]:
-        with self._dispatcher.lock:
-            return self._queue.take_all()
 
     def _log_limits(self, now: float) -> None:
         """Log, from time to time, that connections were closed or refused because of the limits."""
@@ -302,7 +294,7 @@ class Server:
         with self._dispatcher.lock:  # here, because waitress would measure the wait by the wall clock
             self._dispatcher.thread_exit_cv.wait_for(lambda: not self._dispatcher.threads, 1)
         # Without the lock, which waitress would hold: a canceled request may queue another one that waited for it.
-        while queued := self._take_queued():
+        while queued := self._dispatcher.take_all():
             for channel in queued:
                 channel.cancel()
         self._hooks.writer.shutdown()
