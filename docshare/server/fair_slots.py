@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 
+from docshare.server.http import parking
+
 MAX_SLOTS = 8
 MAX_WAITING = 12
 MAX_REMEMBERED = 1_000
@@ -72,6 +74,8 @@ class FairSlots:
         event = threading.Event()
         ticket = self.request(owner, event.set)
         try:
+            if not event.is_set():
+                parking.report_wait()
             event.wait(wait_s)
             if ticket.state is not TicketState.HELD:
                 self.release(ticket)

@@ -3,16 +3,20 @@
 Connections of one client also wait for those of others before they are read.
 """
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from itertools import chain, count
+from itertools import chain, count, pairwise
+from math import inf
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from docshare.server.http.connection_limits import Phase
 from docshare.server.http.event_loop import MIN_EVENTS_PER_TURN, TURN_SECONDS
-from docshare.server.http.fair_queue import COMPUTING_SECONDS, ComputedKind
+from docshare.server.http.fair_queue import COMPUTING_SECONDS, ComputedKind, RequestQueue
 from tests.http.harness import (
     ListenerHarness,
     RawConnection,
@@ -136,7 +140,7 @@ def delay_page(rig: ListenerHarness, slow: RawConnection, other: RawConnection) 
 
 
 def test_pages_and_their_parts_run_one_at_a_time_and_delay_no_other_requests(
-    computing_listener: tuple[ListenerHarness, list[float]],
+    computing_listener: tuple[ListenerHarness, list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig, _ = computing_listener
     with ExitStack() as stack:
@@ -150,8 +154,19 @@ def test_pages_and_their_parts_run_one_at_a_time_and_delay_no_other_requests(
                 visitor.send(build_request("GET", f"/other/{number}"))
                 assert visitor.read_response().status == 200
         assert rig.calls == ["/slow", *(f"/other/{number}" for number in range(5))]
+        describe, running, most = rig.describe_request, list[str](), list[int]()
+
+        def describe_slowly(environ: dict[str, Any]) -> dict[str, Any]:
+            running.append(environ["PATH_INFO"])
+            most.append(len(running))
+            time.sleep(0.005)
+            running.remove(environ["PATH_INFO"])
+            return describe(environ)
+
+        monkeypatch.setattr(rig, "describe_request", describe_slowly)
         rig.gate.set()
         assert all(wire.read_response().status == 200 for wire in (slow, *others))
+        assert most == [1] * 5
 
 
 def test_no_thread_is_woken_for_a_request_that_cannot_run(
@@ -270,3 +285,79 @@ def test_a_stop_does_not_wait_for_pages_that_are_queued(
         delay_page(rig, slow, other)
         rig.server.stop(0)
         assert other.read_to_end() == b""
+
+
+class QueueSimulation:
+    """A queue in which a computed request of 2 ms waits at any time. ``starts``: the milliseconds at which these were
+    started."""
+
+    def __init__(self) -> None:
+        self.milliseconds = 0
+        self.starts: list[int] = []
+        self._ends: dict[Any, float] = {}
+        self._queue = RequestQueue(
+            lambda channel: "127.0.0.1",
+            lambda channel: channel.kind,
+            lambda channel: channel.kind is None,
+            lambda: self.milliseconds / 1000,
+        )
+
+    def start(self, duration: float, kind: ComputedKind | None = None) -> None:
+        """Queue a request that runs for ``duration`` milliseconds: an upload by default."""
+        channel = SimpleNamespace(kind=kind, duration=duration, next_request=object())
+        self._queue.append(channel)
+
+    def advance(self, milliseconds: int) -> None:
+        """Let time pass."""
+        for _ in range(milliseconds):
+            self.milliseconds += 1
+            for request, end in list(self._ends.items()):
+                if end <= self.milliseconds:
+                    del self._ends[request]
+                    self._queue.finish(request)
+            if not self._queue.has_computed():
+                self.start(2, ComputedKind.PAGE_PART)
+            while self._queue:
+                channel = self._queue.popleft()
+                self._ends[channel.next_request] = self.milliseconds + channel.duration
+                if channel.kind is ComputedKind.PAGE_PART:
+                    self.starts.append(self.milliseconds)
+                    break  # the next one is queued when this one has ended
+
+
+def test_computed_requests_wait_until_a_short_upload_ends() -> None:
+    simulation = QueueSimulation()
+    for gap in range(5, 15):
+        simulation.advance(gap)
+        simulation.starts.clear()
+        simulation.start(20)
+        simulation.advance(20)
+        assert len(simulation.starts) <= 1  # before the upload, in the same millisecond
+
+
+def test_computed_requests_get_half_of_the_time_while_uploads_overlap() -> None:
+    simulation = QueueSimulation()
+    for _ in range(100):
+        simulation.start(20)
+        simulation.advance(10)
+    assert 200 <= len(simulation.starts) <= 300  # of 500 without uploads
+
+
+def test_an_upload_that_takes_long_does_not_delay_computed_requests() -> None:
+    simulation = QueueSimulation()
+    simulation.start(inf)
+    simulation.advance(250)
+    simulation.starts.clear()
+    simulation.advance(100)
+    assert len(simulation.starts) == 50
+
+
+def test_a_computed_request_that_hangs_delays_others_briefly_also_beside_uploads() -> None:
+    simulation = QueueSimulation()
+    simulation.start(inf, ComputedKind.LINK_PAGE)
+    for _ in range(100):
+        simulation.start(20)
+        simulation.advance(22)
+    waits = [after - before for before, after in pairwise([0, *simulation.starts])]
+    assert max(waits) <= 60
+    assert len(waits) >= 50

@@ -41,7 +41,7 @@ def test_what_a_page_loads_is_a_part(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["", "/", "/login", "/login/0123", "/files", "/files/Ab3dEf9h", "/readership", "/docs", "/healthz", "/metrics"],
+    ["", "/", "/login", "/login/0123", "/files", "/files/Ab3dEf9h", "/readership", "/docs"],
 )
 def test_pages_of_the_server_are_other_pages(path: str) -> None:
     assert find_kind("GET", path) is find_kind("HEAD", path) is ComputedKind.OTHER_PAGE
@@ -51,6 +51,8 @@ def test_pages_of_the_server_are_other_pages(path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
+        "/healthz",
+        "/metrics",
         "/_admin/status",
         "/api/v1",
         "/api/v1/files/Ab3dEf9h/qr-code",
@@ -59,5 +61,5 @@ def test_pages_of_the_server_are_other_pages(path: str) -> None:
         "/api/files/Ab3dEf9h/metadata/more",
     ],
 )
-def test_the_api_of_owners_is_of_no_kind(path: str) -> None:
+def test_health_metrics_and_the_api_are_of_no_kind(path: str) -> None:
     assert find_kind("GET", path) is None

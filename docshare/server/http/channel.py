@@ -98,6 +98,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         value: str | None = self.requests[0].headers.get("X_FORWARDED_FOR") if self.requests else None
         return value
 
+    @property
+    def next_request(self) -> RequestParser | None:
+        """Return the request that runs next."""
+        return self.requests[0] if self.requests else None
+
     def get_method_and_path(self) -> tuple[str, str]:
         """Return the method and the path of the request that runs next, or empty texts for a rejected one."""
         request = self.requests[0] if self.requests else None
@@ -135,7 +140,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         """Pass ``request`` to a worker thread. The caller must hold the lock, and no other request may be running."""
         self.request_count += 1
         dispatcher = self.server.task_dispatcher
-        request.parkable = ParkableRequest(partial(dispatcher.add_task, self), partial(dispatcher.report_wait, self))
+        request.parkable = ParkableRequest(partial(dispatcher.add_task, self), partial(dispatcher.report_wait, request))
         self.requests.append(request)
         self.server.add_task(self)
 
@@ -195,13 +200,14 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def service(self) -> None:
         """Process one request, in a worker thread."""
         self.server.thread_state.channel = self
+        request = self.requests[0]
         # Set this before the response is written, because the loop may have sent all of it before service() returns.
         self._has_unread_body = any(request.has_unread_body for request in self.requests)
-        try:
-            with self.requests[0].parkable.run():
+        with request.parkable.run():
+            try:
                 super().service()
-        finally:
-            self.server.task_dispatcher.finish(self)
+            finally:
+                self.server.task_dispatcher.finish(request)
 
     def readable(self) -> bool:
         """Return whether this connection can be read now."""

@@ -31,8 +31,8 @@ MIN_REJECTION_SECONDS = 0.5
 connection; without it, twelve clients that retried in a loop used most of a core."""
 MAX_REJECTION_SECONDS = 2.0
 REJECTIONS_PER_SECOND = 25
-"""Rejections that one network gets in a second, if the maximum delay suffices for that. Beside 50 clients that got 90,
-an upload took 2.1 to 2.9 times as long as without them, and 1.1 to 1.7 times with 25
+"""Rejections that one network gets from this process in a second, if the maximum delay suffices for that. Beside 50
+clients that got 90, an upload took 2.1 to 2.9 times as long as without them, and 1.1 to 1.7 times with 25
 (``tests.torture.rendering medium_pages``)."""
 _MAX_NETWORKS = 4096
 _T = TypeVar("_T")

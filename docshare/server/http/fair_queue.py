@@ -10,8 +10,11 @@ from waitress.task import ThreadedTaskDispatcher
 from docshare.server.http.connection_limits import network_key
 
 COMPUTING_SECONDS = 0.03
-"""The maximum time that a running request of a ComputedKind, or a running upload, delays the next one. It takes 2 to 15
-ms, so a request that runs longer is itself waiting for something."""
+"""The maximum time that a running request of a ComputedKind delays the next one. It takes 2 to 15 ms, so a request that
+runs longer is itself waiting for something. Also the length of the turns of uploads and computed requests."""
+MAX_UPLOAD_SECONDS = 0.25
+"""The maximum time that an upload delays computed requests. It takes 20 ms, so one that runs longer is itself waiting,
+for a conversion or for a slow disk."""
 
 
 class FairQueue:
@@ -85,9 +88,8 @@ class RequestQueue:
     Threads that compute hinder each other: 12 clients get 440 pages a second if their pages run at once, and 570 if
     they run one at a time. All other requests share the interpreter with them, and an upload needs it again and again,
     after each step of the disk. Where an upload takes 22 ms, it takes 120 ms beside 12 clients whose images run at
-    once, and 28 ms if none starts while the upload runs (p50). ``COMPUTING_SECONDS`` after the start of a computed
-    request, or of an upload beside which no other ran, the next one waits for neither. The kinds take turns: a part
-    takes a third of the time of a page.
+    once, and 28 ms if none starts while the upload runs (p50). While uploads overlap, they and computed requests take
+    turns of ``COMPUTING_SECONDS``. The kinds take turns too: a part takes a third of the time of a page.
 
     This class has those methods of a deque that waitress calls, with its lock held. ``find_kind`` and ``is_upload``
     return what a channel queues; ``find_client`` is that of FairQueue; ``clock`` returns monotonic seconds.
@@ -107,12 +109,13 @@ class RequestQueue:
         self._others = FairQueue(find_client)
         self._turns: deque[FairQueue] = deque([*self._computed.values(), self._others])
         self._running: Any | None = None  # the last computed request, until it ends
-        self._running_uploads: set[Any] = set()
-        self._next_at = 0.0
+        self._running_until = 0.0
+        self._uploads: dict[Any, float] = {}  # running ones, and when they began
+        self._uploads_until = 0.0  # the end of the turn of uploads
 
     def __len__(self) -> int:
         """Return how many requests can run now."""
-        return len(self._others) + (sum(map(len, self._computed.values())) if self.may_compute() else 0)
+        return len(self._others) + (sum(map(len, self._computed.values())) if self.delay_s() <= 0 else 0)
 
     def append(self, channel: Any) -> None:
         """Queue the request of ``channel``."""
@@ -122,33 +125,40 @@ class RequestQueue:
     def popleft(self) -> Any:
         """Return the channel whose request is next: the kinds and other requests take turns. There must be one that
         can run now."""
-        may_compute = self.may_compute()
+        may_compute, now = self.delay_s() <= 0, self._clock()
         queue = next(queue for queue in self._turns if queue and (may_compute or queue is self._others))
         self._turns.remove(queue)
         self._turns.append(queue)
         channel = queue.popleft()
         if queue is not self._others:
-            self._running, self._next_at = channel, self._clock() + COMPUTING_SECONDS
+            self._running, self._running_until = channel.next_request, now + COMPUTING_SECONDS
+            if self._is_uploading(now) and now >= self._uploads_until + COMPUTING_SECONDS:
+                self._uploads_until = now + COMPUTING_SECONDS
         elif self._is_upload(channel):
-            if not self._running_uploads:
-                self._next_at = self._clock() + COMPUTING_SECONDS
-            self._running_uploads.add(channel)
+            if not self._is_uploading(now):
+                self._uploads_until = now + COMPUTING_SECONDS
+            self._uploads[channel.next_request] = now
         return channel
 
-    def finish(self, channel: Any) -> None:
-        """Record that the request of ``channel`` has ended, or only waits from now on."""
-        if channel is self._running:
+    def finish(self, request: Any) -> None:
+        """Record that ``request`` has ended, or only waits from now on."""
+        if request is self._running:
             self._running = None
-        self._running_uploads.discard(channel)
+        self._uploads.pop(request, None)
 
     def has_computed(self) -> bool:
         """Return whether computed requests wait. Needs no lock."""
         return any(self._computed.values())
 
-    def may_compute(self) -> bool:
-        """Return whether a computed request can run now, if one waits."""
-        is_delayed = self._running is not None or bool(self._running_uploads)
-        return not is_delayed or self._clock() >= self._next_at
+    def delay_s(self) -> float:
+        """Return in how many seconds a computed request may run: 0 if it may run now. It is less if others end."""
+        now = self._clock()
+        running_s = 0.0 if self._running is None else self._running_until - now
+        uploads_s = self._uploads_until - now if self._is_uploading(now) else 0.0
+        return max(running_s, uploads_s, 0.0)
+
+    def _is_uploading(self, now: float) -> bool:
+        return any(now < start + MAX_UPLOAD_SECONDS for start in self._uploads.values())
 
     def take_all(self) -> list[Any]:
         """Remove and return all channels."""
@@ -178,25 +188,27 @@ class RequestDispatcher(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitre
             self.queue.append(task)
             self._wake_thread()
 
-    def finish(self, channel: Any) -> None:
-        """Record that the request of ``channel`` has ended. Wakes no thread: its own one takes the next request."""
+    def finish(self, request: Any) -> None:
+        """Record that ``request`` has ended. Wakes no thread: its own one takes the next request."""
         with self.lock:
-            self.queue.finish(channel)
+            self.queue.finish(request)
 
-    def report_wait(self, channel: Any) -> None:
-        """Record that the request of ``channel`` only waits from now on, so that another one can run."""
+    def report_wait(self, request: Any) -> None:
+        """Record that ``request`` only waits from now on, so that another one can run."""
         with self.lock:
-            self.queue.finish(channel)
+            self.queue.finish(request)
             self._wake_thread()
 
-    def wake_for_computed(self) -> bool:
-        """Wake a thread if a computed request waits and can run now; return whether one waits."""
+    def wake_for_computed(self) -> float | None:
+        """Wake a thread if a computed request waits and can run now. Return after how many seconds to call this again,
+        or None if none waits: nothing else reports that a running request is considered to wait itself."""
         if not self.queue.has_computed():
-            return False
+            return None
         with self.lock:
-            if self.queue.may_compute():
+            delay_s = self.queue.delay_s()
+            if delay_s <= 0:
                 self.queue_cv.notify()
-        return True
+        return delay_s or COMPUTING_SECONDS
 
     def drop_newest(self, network: str) -> Any | None:
         """Do as ``RequestQueue.drop_newest``."""

@@ -21,7 +21,7 @@ from docshare.contract.plans import GB, MB
 from docshare.server.http.channel import LINGER_SECONDS, Channel
 from docshare.server.http.connection_limits import ConnectionLimiter, Phase
 from docshare.server.http.event_loop import EventLoop
-from docshare.server.http.fair_queue import COMPUTING_SECONDS, ComputedKind, RequestDispatcher, RequestQueue
+from docshare.server.http.fair_queue import ComputedKind, RequestDispatcher, RequestQueue
 from docshare.server.http.request_parser import ListenerHooks
 from docshare.server.http.verdicts import ErrorRenderer, Judge
 from docshare.server.store.blobs import PartialFile
@@ -231,10 +231,8 @@ class Server:
             self._listeners[0].wake()
 
     def _run_once(self, timeout: float) -> None:
-        if self._dispatcher.wake_for_computed():
-            # It waits at most until the running one is considered to wait itself; nothing else reports that.
-            timeout = min(timeout, COMPUTING_SECONDS)
-        self._loop.run_once(timeout, self._update_phase)
+        wake_after = self._dispatcher.wake_for_computed()
+        self._loop.run_once(timeout if wake_after is None else min(timeout, wake_after), self._update_phase)
         now = self.limiter.clock()
         if now < self._check_at:
             return
