@@ -215,6 +215,20 @@ def test_a_page_that_reports_its_wait_does_not_delay_the_next_at_all(
         assert slow.read_response().status == 200
 
 
+def test_the_loop_sleeps_until_the_next_page_may_run(
+    computing_listener: tuple[ListenerHarness, list[float]],
+) -> None:
+    rig, now = computing_listener
+    with RawConnection(rig.port, "127.0.0.1") as slow, RawConnection(rig.port, "127.0.0.2") as other:
+        assert rig.server._dispatcher.wake_for_computed() is None
+        delay_page(rig, slow, other)
+        assert wait_until(lambda: rig.server._dispatcher.wake_for_computed() is not None)
+        now[0] += COMPUTING_SECONDS * 0.9
+        assert rig.server._dispatcher.wake_for_computed() == pytest.approx(COMPUTING_SECONDS * 0.1)
+        rig.gate.set()
+        assert all(wire.read_response().status == 200 for wire in (slow, other))
+
+
 @pytest.mark.parametrize("kind", ["page", "part"])
 def test_a_computed_request_waits_until_an_upload_ends(
     computing_listener: tuple[ListenerHarness, list[float]], kind: str
@@ -361,3 +375,19 @@ def test_a_computed_request_that_hangs_delays_others_briefly_also_beside_uploads
     waits = [after - before for before, after in pairwise([0, *simulation.starts])]
     assert max(waits) <= 60
     assert len(waits) >= 50
+
+
+def test_the_end_of_a_request_is_not_that_of_the_next_one_of_its_connection() -> None:
+    queue = RequestQueue(lambda channel: "127.0.0.1", lambda channel: channel.kind, lambda channel: True, lambda: 1.0)
+    first, second, other = object(), object(), object()
+    channel = SimpleNamespace(kind=None, next_request=first)
+    queue.append(channel)
+    assert queue.popleft() is channel
+    channel.next_request = second
+    queue.append(channel)
+    assert queue.popleft() is channel
+    queue.finish(first)
+    queue.append(SimpleNamespace(kind=ComputedKind.LINK_PAGE, next_request=other))
+    assert len(queue) == 0
+    queue.finish(second)
+    assert len(queue) == 1

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from docshare.server.fair_slots import FairSlots
+from docshare.server.http.parking import ParkableRequest
 from tests.support.polling import wait_until
 
 
@@ -169,3 +170,11 @@ def test_an_owner_who_was_served_long_ago_is_as_good_as_a_new_one(held_slots: Ex
     for thread in threads:
         thread.join(30)
     assert order == [("ann", True), ("eve", True), ("cy", True)]
+
+
+def test_a_request_reports_that_it_waits_for_a_slot() -> None:
+    slots, waits = FairSlots(1), list[str]()
+    with ParkableRequest(lambda: None, lambda: waits.append("wait")).run(), slots.hold("ann", 0) as is_held:
+        assert (is_held, waits) == (True, [])
+        with slots.hold("bob", 0) as is_held:
+            assert (is_held, waits) == (False, ["wait"])

@@ -93,25 +93,26 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             return self._socket_bytes
         return self._socket_bytes - int.from_bytes(unsent, sys.byteorder)
 
-    def get_forwarded_header(self) -> str | None:
-        """Return the ``X-Forwarded-For`` header of the request that runs next, or None."""
-        value: str | None = self.requests[0].headers.get("X_FORWARDED_FOR") if self.requests else None
-        return value
-
     @property
     def next_request(self) -> RequestParser | None:
-        """Return the request that runs next."""
+        """Return the request that runs, or that runs next."""
         return self.requests[0] if self.requests else None
 
+    def find_client(self) -> str:
+        """Return the address of the client that sent ``next_request``."""
+        request = self.next_request
+        client: str = self.server.hooks.find_client(self.peer, request and request.headers.get("X_FORWARDED_FOR"))
+        return client
+
     def get_method_and_path(self) -> tuple[str, str]:
-        """Return the method and the path of the request that runs next, or empty texts for a rejected one."""
-        request = self.requests[0] if self.requests else None
+        """Return the method and the path of ``next_request``, or empty texts for a rejected one."""
+        request = self.next_request
         return (request.command, request.path) if request and not request.error else ("", "")
 
     @property
     def is_next_an_upload(self) -> bool:
-        """Return whether the body of the request that runs next is streamed into the store."""
-        return bool(self.requests and self.requests[0].is_upload)
+        """Return whether the body of ``next_request`` is streamed into the store."""
+        return self.next_request is not None and self.next_request.is_upload
 
     def wanted_events(self) -> int:
         """Return the events that this connection needs now. A worker thread may change them at any time."""
@@ -144,9 +145,9 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self.requests.append(request)
         self.server.add_task(self)
 
-    def postpone(self, client: str) -> None:
-        """Delay a rejection of ``client``; called by a worker before it writes its response."""
-        self._send_at = self.server.loop.postpone(self, client)
+    def postpone(self) -> None:
+        """Delay a rejection; called by a worker before it writes the response."""
+        self._send_at = self.server.loop.postpone(self)
         self.server.wake()
 
     def _is_postponed(self) -> bool:

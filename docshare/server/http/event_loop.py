@@ -83,10 +83,10 @@ class EventLoop(dict[int, Any]):
         """Advance ``channel`` in this turn or the next. Can be called from any thread; does not wake the loop."""
         self._scheduled.append(channel)
 
-    def postpone(self, channel: Channel, client: str) -> float:
-        """Advance ``channel`` when the rejection of ``client`` is to be sent; return that time in seconds of the clock.
-        Can be called from any thread; does not wake the loop."""
-        return self._postponed.add(channel, network_key(client), self._clock())
+    def postpone(self, channel: Channel) -> float:
+        """Advance ``channel`` when its rejection is to be sent; return that time in seconds of the clock. Can be called
+        from any thread; does not wake the loop."""
+        return self._postponed.add(channel, network_key(channel.find_client()), self._clock())
 
     def run_once(self, timeout: float, on_handled: Callable[[Channel], None]) -> None:
         """Run one turn: wait up to ``timeout`` seconds for events and handle them. Call ``on_handled`` with each

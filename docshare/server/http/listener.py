@@ -178,7 +178,7 @@ class Server:
         self._stop_deadline: float | None = None
         self._dispatcher = RequestDispatcher(
             RequestQueue(
-                lambda channel: hooks.find_client(channel.peer, channel.get_forwarded_header()),
+                Channel.find_client,
                 lambda channel: hooks.find_kind(*channel.get_method_and_path()),
                 lambda channel: channel.is_next_an_upload,
                 limiter.clock,

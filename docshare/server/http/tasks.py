@@ -59,7 +59,7 @@ class ApplicationTask(_ServerHeadersMixin, WSGITask):  # type: ignore[misc]
     def build_response_header(self) -> bytes:
         """Build the header block. waitress calls this once for each response."""
         if self.status.startswith(_OVERLOAD_STATUSES):
-            self.channel.postpone(_find_client(self))
+            self.channel.postpone()
         return super().build_response_header()
 
     def get_environment(self) -> dict[str, Any]:
@@ -114,16 +114,10 @@ def _send_refusal(task: Task, refusal: Refusal) -> None:
         "method": task.request.command or None,
         "status": refusal.status,
         "request": request_id,
-        "client": _find_client(task),
+        "client": task.channel.find_client(),
     }
     LOGGER.info("refused", extra=facts)
     task.status = f"{refusal.status} {responses.get(refusal.status, 'Refused')}"
     task.response_headers.extend(refusal.headers)
     task.content_length = len(refusal.body)
     task.write(b"" if task.request.command == "HEAD" else refusal.body)
-
-
-def _find_client(task: Task) -> str:
-    channel, forwarded = task.channel, task.request.headers.get("X_FORWARDED_FOR")
-    client: str = channel.server.hooks.find_client(channel.peer, forwarded)
-    return client
