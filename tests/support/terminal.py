@@ -13,6 +13,7 @@ import termios
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -68,11 +69,21 @@ class Terminal:
         return self.shown
 
     def wait_for_prompt(self, prompt: str, *, after: int = 0) -> None:
-        """Wait until the output after the position ``after`` ends with ``prompt``."""
+        """Wait until the output after the position ``after`` ends with ``prompt`` and the program's child reads.
+
+        A signal between the prompt and the read is only seen after the next key: less waits for that key.
+        """
         give_up = time.monotonic() + _TIMEOUT_S
         while not self.shown[after:].endswith(prompt):
             if not self._read(give_up):
                 raise AssertionError(f"{prompt!r} was not the end of: {self.shown[after:]!r}")
+        while self._is_child_running():
+            assert time.monotonic() < give_up, "the child never waits"
+            time.sleep(0.01)
+
+    def _is_child_running(self) -> bool:
+        (child,) = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return Path(f"/proc/{child}/stat").read_text().rpartition(") ")[2][0] != "S"
 
     def read_until_quiet(self, quiet: float = 0.3) -> str:
         """Read until ``quiet`` seconds pass without output; return everything shown so far."""

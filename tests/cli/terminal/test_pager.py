@@ -192,7 +192,7 @@ def test_a_pager_of_a_long_list_may_end_early(env: dict[str, str], value: str) -
 
 
 def test_the_end_of_the_command_ends_its_pager(env: dict[str, str], pager: Path) -> None:
-    pager.write_text("#!/bin/sh\ntrap 'echo ENDED; kill $!; exit' TERM\nhead -n 20\nsleep 60 & wait\n")
+    pager.write_text("#!/bin/sh\ntrap 'echo ENDED; exit' TERM\nhead -n 20\nwhile sleep 0.1; do :; done\n")
     with Terminal([*DOCSHARE, "files", "list"], env) as terminal:
         terminal.wait_for_text("report 10.pdf")
         terminal.process.terminate()
