@@ -39,15 +39,17 @@ def create_app(runtime: Runtime) -> Flask:
 
 
 def find_kind(method: str, path: str) -> ComputedKind | None:
-    """Return the kind of a request that this process computes by itself, or None: for all that changes something, for
-    the API, and for health and metrics, which must not wait."""
+    """Return the kind of a request that this process computes by itself, or None: for all that changes something, and
+    for health, metrics and the administrator, which must not wait."""
     if method not in ("GET", "HEAD"):
         return None
     first, _, rest = path[1:].partition("/")
     if first in ("embed", "oembed") or _PUBLIC_API.fullmatch(path):
         return ComputedKind.LINK_PAGE
-    if first in ("api", "_admin", "healthz", "metrics"):
+    if first in ("_admin", "healthz", "metrics"):
         return None
+    if first == "api":
+        return ComputedKind.API
     if first == "static":
         return ComputedKind.PAGE_PART
     if not first or first in RESERVED_SLUGS:

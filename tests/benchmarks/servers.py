@@ -4,7 +4,6 @@ import logging
 import re
 import selectors
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,14 +15,13 @@ from flask import Flask
 
 from docshare.contract.plans import Plan
 from docshare.server import logs
-from docshare.server.api.early_verdict import make_judge
-from docshare.server.api.problems import build_error_refusal
-from docshare.server.app import create_app
 from docshare.server.config import Config
 from docshare.server.http.listener import bind_sockets, make_server
 from docshare.server.http.verdicts import Acceptance, Refusal
 from docshare.server.instance import open_instance
+from docshare.server.serve import bind_port, serve_instance
 from docshare.server.services.accounts import accounts
+from tests.support.servers.in_process_server import run_in_thread
 
 CONNECTIONS = 16
 THREADS = 8
@@ -33,21 +31,13 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 def serve_product(folder: Path, pipe: Connection) -> None:
     """Run the server like ``docshare serve`` without its command line; log lines go to the null device."""
-    config = Config(data_dir=folder, base_url="http://127.0.0.1:8787", rate_limit=1_000_000_000)
-    with open_instance(config) as instance, open("/dev/null", "wb") as nowhere:
-        rt = instance.rt
+    config = Config(data_dir=folder, base_url="http://127.0.0.1:8787", rate_limit=1_000_000_000, threads=THREADS)
+    with bind_port("127.0.0.1", 0) as port, open_instance(config) as instance, open("/dev/null", "wb") as nowhere:
         logs.configure_logging("text", descriptor=nowhere.fileno())
-        key = accounts.initialize_instance(rt, Plan.PRO).api_key
-        server = make_server(
-            create_app(rt),
-            bind_sockets("127.0.0.1", 0),
-            judge=make_judge(rt),
-            create_partial=rt.blobs.create_partial,
-            render_error=lambda status, path, detail: build_error_refusal(rt, status, path, detail),
-            threads=THREADS,
-        )
-        pipe.send((server.port, key))
-        run_until_signaled(server.run, server.stop, pipe)
+        key = accounts.initialize_instance(instance.rt, Plan.PRO).api_key
+        with serve_instance(port, instance) as serving:
+            pipe.send((int(serving.url.rpartition(":")[2]), key))
+            pipe.recv()
 
 
 def serve_app(app: Flask, pipe: Connection) -> None:
@@ -62,16 +52,8 @@ def serve_app(app: Flask, pipe: Connection) -> None:
         threads=THREADS,
     )
     pipe.send((server.port, ""))
-    run_until_signaled(server.run, server.stop, pipe)
-
-
-def run_until_signaled(run: Callable[[], None], stop: Callable[[], None], pipe: Connection) -> None:
-    """Call ``run`` in a thread until a message arrives through ``pipe``; then call ``stop``."""
-    loop = threading.Thread(target=run)
-    loop.start()
-    pipe.recv()
-    stop()
-    loop.join()
+    with run_in_thread(server):
+        pipe.recv()
 
 
 @contextmanager

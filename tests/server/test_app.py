@@ -51,9 +51,6 @@ def test_pages_of_the_server_are_other_pages(path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/healthz",
-        "/metrics",
-        "/_admin/status",
         "/api/v1",
         "/api/v1/files/Ab3dEf9h/qr-code",
         "/api/files",
@@ -61,5 +58,11 @@ def test_pages_of_the_server_are_other_pages(path: str) -> None:
         "/api/files/Ab3dEf9h/metadata/more",
     ],
 )
-def test_health_metrics_and_the_api_are_of_no_kind(path: str) -> None:
+def test_what_the_api_returns_is_a_kind(path: str) -> None:
+    assert find_kind("GET", path) is find_kind("HEAD", path) is ComputedKind.API
+    assert find_kind("POST", path) is None
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/metrics", "/_admin/status"])
+def test_health_metrics_and_administration_are_of_no_kind(path: str) -> None:
     assert find_kind("GET", path) is None

@@ -194,12 +194,13 @@ def pages_and_codes(stage: FloodedServer) -> list[AttackRequest]:
 
 
 def cached_parts(stage: FloodedServer) -> list[AttackRequest]:
-    """From many addresses, load images, contents and scripts that the server only has to send, and pages without a
-    link."""
+    """From many addresses, load images, contents and scripts that the server only has to send, pages without a link,
+    and the entry point of the API."""
     base = stage.server.url
     name = stage.create_attacker("pro").upload_and_share(pdfs.dense_text_pdf(4, 310))
     found = stage.build_part_requests(name, *(f"/pages/{page}-800.jpg" for page in range(1, 5)), "/outline.json")
     found += [AttackRequest("GET", base + path) for path in ("/static/0/viewer.js", "/", "/login", "/healthz", "/none")]
+    found.append(AttackRequest("GET", f"{base}/api/v1"))
     return [replace(request, address=f"203.0.113.{number}") for number, request in enumerate(found * 20)]
 
 
