@@ -1,13 +1,15 @@
-"""How often the loop processes a connection."""
+"""How often the loop processes a connection, and which ones it processes first."""
 
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
+from itertools import chain, count
 
 import pytest
 
 from docshare.server.http.channel import Channel
-from docshare.server.http.event_loop import MIN_EVENTS_PER_TURN
+from docshare.server.http.event_loop import MIN_EVENTS_PER_TURN, TURN_SECONDS
 from tests.http.harness import ListenerHarness, MonotonicClock, RawConnection, build_request, wait_until
 
 ROUNDS = 20
@@ -83,3 +85,90 @@ def test_a_turn_of_the_loop_ends_although_more_connections_are_scheduled(
         assert handled == channels
     rig.thread.start()  # to close it
     assert max(counts) == MIN_EVENTS_PER_TURN
+
+
+def make_fast_clock() -> Callable[[], float]:
+    """Return a clock that advances by a turn of the loop with each reading."""
+    return partial(next, count(1.0, TURN_SECONDS))
+
+
+def have_bytes_arrived(rig: ListenerHarness) -> bool:
+    """Return whether every connection has bytes to read: on a busy machine they arrive a moment after they are sent."""
+    return all(channel.has_unread_bytes() for channel in rig.list_connections())
+
+
+def test_a_turn_of_the_loop_reads_the_connections_of_other_clients_first(
+    start_listener: Callable[..., ListenerHarness],
+) -> None:
+    rig = start_listener(run=False, is_exempt=lambda peer: True, clock=make_fast_clock())
+    size, busy = 3 * MIN_EVENTS_PER_TURN, "127.0.0.1"
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(RawConnection(rig.port, busy)) for _ in range(size)]
+        visitors = [stack.enter_context(RawConnection(rig.port, f"127.0.0.{last}")) for last in (2, 3)]
+        while len(rig.server.limiter) < size + 2:
+            rig.server._run_once(1)
+        for number, wire in enumerate([*crowd, *visitors]):
+            wire.send(build_request("GET", f"/{number}"))
+        assert wait_until(lambda: have_bytes_arrived(rig))
+        read = []
+        while len(rig.heads) < size + 2:
+            before = len(rig.heads)
+            rig.server._run_once(1)
+            read.append([int(head.path[1:]) for head in rig.heads[before:]])
+        assert {size, size + 1} < set(read[0])
+        assert max(len(numbers) for numbers in read) <= MIN_EVENTS_PER_TURN
+        assert sorted(chain.from_iterable(read)) == list(range(size + 2))
+        rig.thread.start()
+        assert all(wire.read_response().status == 200 for wire in [*crowd, *visitors])
+
+
+def test_a_connection_that_is_always_ready_does_not_delay_others_of_its_client(
+    start_listener: Callable[..., ListenerHarness],
+) -> None:
+    rig = start_listener(run=False, is_exempt=lambda peer: True, clock=make_fast_clock())
+    size = 2 * MIN_EVENTS_PER_TURN
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(RawConnection(rig.port)) for _ in range(size)]
+        while len(rig.server.limiter) < size:
+            rig.server._run_once(1)
+        for wire in crowd:
+            wire.send(b"GET / HTTP/1.1\r\n")
+        assert wait_until(lambda: have_bytes_arrived(rig))
+        received = set[int]()
+        for _ in range(4):
+            rig.server._run_once(1)
+            channels = rig.server._list_channels()
+            received |= {id(channel) for channel in channels if channel.transferred_bytes()}
+            for wire in crowd[:MIN_EVENTS_PER_TURN]:
+                wire.send(b"X: y\r\n")
+        assert len(received) == size
+        rig.thread.start()
+
+
+def test_networks_that_send_much_do_not_delay_those_that_send_little(
+    start_listener: Callable[..., ListenerHarness],
+) -> None:
+    rig = start_listener(run=False, is_exempt=lambda peer: True, clock=make_fast_clock())
+    size, part = 3 * MIN_EVENTS_PER_TURN, b"a" * 20_000
+
+    def run_turns(count: int) -> None:
+        assert wait_until(lambda: sum(channel.has_unread_bytes() for channel in rig.list_connections()) > size // 2)
+        for _ in range(count):
+            rig.server._run_once(1)
+
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(RawConnection(rig.port, f"127.0.1.{last}")) for last in range(1, size + 1)]
+        visitor = stack.enter_context(RawConnection(rig.port, "127.0.0.2"))
+        while len(rig.server.limiter) < size + 1:
+            rig.server._run_once(1)
+        for wire in crowd:
+            wire.send(b"GET / HTTP/1.1\r\nX: " + part)
+        assert wait_until(lambda: sum(channel.has_unread_bytes() for channel in rig.list_connections()) == size)
+        run_turns(1)
+        for _ in range(2):  # most networks of the crowd are due before that of the visitor the second time
+            for wire in crowd:
+                wire.send(part)
+            visitor.send(build_request("GET", "/visitor"))
+            run_turns(2)
+        assert [head.path for head in rig.heads] == ["/visitor"] * 2
+        rig.thread.start()

@@ -14,7 +14,7 @@ from docshare.server.api.ratelimit import Headers, full_allowance, rate_headers
 from docshare.server.http.verdicts import Refusal
 from docshare.server.http.views import current_runtime
 from docshare.server.rate_limits import Allowance
-from docshare.server.runtime import Runtime
+from docshare.server.runtime import Runtime, random_request_id
 
 _CHALLENGE_STATUSES = (401, 403)
 _PLAIN_TYPE = "text/plain; charset=utf-8"
@@ -56,7 +56,7 @@ def build_refusal(rt: Runtime, problem: Problem, allowance: Allowance) -> Refusa
         *COMMON_HEADERS,
         *rate_headers(allowance),
     ]
-    return Refusal(problem.status, [*headers, ("X-Request-Id", rt.random_token(16))], _encode_document(rt, problem))
+    return Refusal(problem.status, [*headers, ("X-Request-Id", random_request_id())], _encode_document(rt, problem))
 
 
 def build_error_refusal(rt: Runtime, status: int, path: str | None, detail: str) -> Refusal:
@@ -69,7 +69,7 @@ def build_error_refusal(rt: Runtime, status: int, path: str | None, detail: str)
     if path is None or is_api_path(path):
         return build_refusal(rt, problem, full_allowance(rt))
     headers = [("Content-Type", _PLAIN_TYPE), *_problem_headers(rt, problem).items(), *COMMON_HEADERS]
-    return Refusal(status, [*headers, ("X-Request-Id", rt.random_token(16))], detail.encode())
+    return Refusal(status, [*headers, ("X-Request-Id", random_request_id())], detail.encode())
 
 
 def convert_http_error(error: HTTPException) -> Problem:

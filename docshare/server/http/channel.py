@@ -36,7 +36,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     ``server``: the Listener that accepted it; ``pending_header``: a header block that waits for the first bytes of its
     body, to be sent with them; ``peer``: the address of the other end; ``watched``: the events that the loop waits for;
-    ``turn``: the number of the last turn of the loop that handled its events.
+    ``socket_bytes``: bytes read from the socket, plus written to it; ``turn``: the number of the last turn of the loop
+    that handled its events.
     """
 
     task_class = ApplicationTask
@@ -60,7 +61,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._is_lingering = False
         self._linger_room = LINGER_BYTES
         self._pipelined = b""  # bytes that were pipelined after the running request
-        self._socket_bytes = 0  # read from the socket, plus written to it
+        self.socket_bytes = 0
         self._send_budget: int | None = None
         self._is_socket_full = False
         self._is_worker_sending = False
@@ -86,12 +87,12 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def transferred_bytes(self) -> int:
         """Return how many bytes were received, plus how many sent bytes the other end has acknowledged."""
         if not self.total_outbufs_len or self.socket is None:
-            return self._socket_bytes
+            return self.socket_bytes
         try:
             unsent = fcntl.ioctl(self.socket, termios.TIOCOUTQ, bytes(4))
         except OSError:  # this system cannot report unsent bytes, so all that it accepted count as sent
-            return self._socket_bytes
-        return self._socket_bytes - int.from_bytes(unsent, sys.byteorder)
+            return self.socket_bytes
+        return self.socket_bytes - int.from_bytes(unsent, sys.byteorder)
 
     @property
     def next_request(self) -> RequestParser | None:
@@ -170,7 +171,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         if self._is_postponed() or (self._send_budget is not None and self._send_budget <= 0):
             return 0  # as if the socket were full, so the loop tries again in its next turn
         sent = int(super().send(data, do_close))
-        self._socket_bytes += sent
+        self.socket_bytes += sent
         if self._send_budget is not None:
             self._send_budget -= sent
         if sent < len(data):
@@ -252,7 +253,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             return
         except OSError:
             data = b""
-        self._socket_bytes += len(data)
+        self.socket_bytes += len(data)
         if not data:
             self.handle_close()
         elif not self._is_lingering:
@@ -270,17 +271,18 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         with self.requests_lock:
             if self.will_close or self.close_when_flushed:
                 return False
-            while data and not self.requests:
+            start = 0
+            while start < len(data) and not self.requests:
                 request = self.request = self.request or self.parser_class(self.adj)
-                used = request.received(data if request.headers_finished else data[:_PARSE_BYTES])
+                end = len(data) if request.headers_finished else start + _PARSE_BYTES
+                start += request.received(data[start:end])
                 if request.expect_continue and request.headers_finished and not self.sent_continue:
                     self.send_continue()
                 if request.completed:
                     self.sent_continue = False
                     self.request = None
                     self._start(request)
-                data = data[used:]
-            self._pipelined = data
+            self._pipelined = data[start:]
         return True
 
     def handle_write(self) -> None:
