@@ -40,7 +40,7 @@ def create_app(runtime: Runtime) -> Flask:
 
 def find_kind(method: str, path: str) -> ComputedKind | None:
     """Return the kind of a request that this process computes by itself, or None: for all that changes something, and
-    for health, metrics and the administrator, which must not wait."""
+    for health, metrics and administration, which must not wait."""
     if method not in ("GET", "HEAD"):
         return None
     first, _, rest = path[1:].partition("/")

@@ -92,6 +92,31 @@ def test_pipelined_requests_are_processed_one_by_one(listener: ListenerHarness) 
         ]
 
 
+class CountedBytes(bytes):
+    """Counts the bytes of all slices, also of slices of slices."""
+
+    copied = 0
+
+    def __getitem__(self, key: slice) -> bytes:  # type: ignore[override]  # nobody reads a single byte
+        found = CountedBytes(super().__getitem__(key))
+        CountedBytes.copied += len(found)
+        return found
+
+
+def test_an_incomplete_header_block_is_copied_once(
+    start_listener: Callable[..., ListenerHarness], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CountedBytes, "copied", 0)
+    rig = start_listener(run=False)
+    with RawConnection(rig.port):
+        assert wait_until(lambda: rig.server._run_once(0.01) or rig.list_connections() != [])
+        (channel,) = rig.list_connections()
+        block = CountedBytes(b"GET / HTTP/1.1\r\nX: " + b"a" * 60_000)
+        assert channel.received(block)
+        assert CountedBytes.copied == len(block)
+    rig.thread.start()  # to close it
+
+
 def test_a_client_that_closes_its_sending_side_gets_its_responses(listener: ListenerHarness) -> None:
     with RawConnection(listener.port) as wire:
         wire.send(build_request("GET", "/slow") + build_request("GET", "/b"))

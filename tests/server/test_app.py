@@ -1,9 +1,18 @@
 """Which requests this process computes by itself."""
 
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
 import pytest
+import requests
 
 from docshare.server.app import find_kind
-from docshare.server.http.fair_queue import ComputedKind
+from docshare.server.config import Config
+from docshare.server.http.fair_queue import ComputedKind, RequestQueue
+from docshare.server.instance import open_instance
+from docshare.server.serve import bind_port, serve_instance
 
 
 @pytest.mark.parametrize(
@@ -66,3 +75,25 @@ def test_what_the_api_returns_is_a_kind(path: str) -> None:
 @pytest.mark.parametrize("path", ["/healthz", "/metrics", "/_admin/status"])
 def test_health_metrics_and_administration_are_of_no_kind(path: str) -> None:
     assert find_kind("GET", path) is None
+
+
+def test_a_served_instance_queues_requests_by_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds: list[ComputedKind | None] = []
+    append = RequestQueue.append
+
+    def record(queue: RequestQueue, channel: Any) -> None:
+        kinds.append(queue._find_kind(channel))
+        append(queue, channel)
+
+    monkeypatch.setattr(RequestQueue, "append", record)
+    monkeypatch.setattr(tempfile, "tempdir", None)  # a server changes both for its process
+    monkeypatch.setattr(sys, "setswitchinterval", lambda seconds: None)
+    config = Config(data_dir=tmp_path, base_url="http://127.0.0.1:8787")
+    with (
+        bind_port("127.0.0.1", 0) as port,
+        open_instance(config) as instance,
+        serve_instance(port, instance) as serving,
+    ):
+        for path in ("/api/v1", "/login", "/static/0/viewer.js", "/healthz"):
+            requests.get(serving.url + path, timeout=20)
+    assert kinds == [ComputedKind.API, ComputedKind.OTHER_PAGE, ComputedKind.PAGE_PART, None]

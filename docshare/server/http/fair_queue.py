@@ -78,7 +78,7 @@ class ComputedKind(Enum):
 
     LINK_PAGE = "link page"  # a page of a link, its QR code, oEmbed document or metadata
     PAGE_PART = "page part"  # what such a page loads
-    API = "API"  # what it returns
+    API = "API"  # a read of it
     OTHER_PAGE = "other page"  # of this server, such as the owner's
 
 
@@ -88,10 +88,10 @@ class RequestQueue:
 
     Threads that compute hinder each other: 12 clients get 440 pages a second if their pages run at once, and 570 if
     they run one at a time; 16 clients of the API get 665 and 860 responses. All other requests share the interpreter
-    with them, and an upload needs it again and again, after each step of the disk. Where an upload takes 22 ms, it
-    takes 120 ms beside 12 clients whose images run at once, and 28 ms if none starts while the upload runs (p50). While
-    uploads overlap, they and computed requests take turns of ``COMPUTING_SECONDS``. The kinds take turns too: a part
-    takes a third of the time of a page.
+    with them, and an upload needs it again and again, after each step of the disk. An upload takes 22 ms alone, 120 ms
+    beside 12 clients whose images run at once, and 28 ms if no image starts before the upload ends (p50). If uploads
+    overlap, they and computed requests take turns of ``COMPUTING_SECONDS``. The kinds take turns too: a part takes a
+    third of the time of a page.
 
     This class has those methods of a deque that waitress calls, with its lock held. ``find_kind`` and ``is_upload``
     return what a channel queues; ``find_client`` is that of FairQueue; ``clock`` returns monotonic seconds.
