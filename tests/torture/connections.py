@@ -3,7 +3,8 @@
     python -m tests.torture.connections [ATTACK...] [--seconds N] [--descriptors N]
 
 Each attack runs in a separate process against a new ``docshare serve`` on loopback, and ends by itself. The line of
-an attack shows how long ``GET /healthz`` took over new connections from 127.0.0.2 and how many of them failed.
+an attack shows how long requests took over new connections from 127.0.0.2 and how many of them failed. In turn, these
+are a ``GET /healthz`` and a larger response that is received in many parts until the server closes the connection.
 """
 
 import argparse
@@ -31,6 +32,7 @@ VISITOR = "127.0.0.2"
 TARGET_MS = 100.0
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LARGE = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LARGE_AND_CLOSE = LARGE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 PARTIAL = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "
 BODY = b"POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n"
 FULL_BODY = b"POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 500_000
@@ -161,14 +163,21 @@ def _reset_connection(sock: socket.socket) -> None:
     sock.close()
 
 
-def visit(port: int, source: str = VISITOR, timeout: float = 10) -> float:
+def visit(port: int, source: str = VISITOR, timeout: float = 10, is_large: bool = False) -> float:
     """Send one request over a new connection; return its milliseconds, or infinity if it failed."""
     begun = time.perf_counter()
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout, (source, 0)) as sock:
-            sock.sendall(GET)
+        with socket.socket() as sock:
+            sock.settimeout(timeout)
+            if is_large:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 * 1024)
+            sock.bind((source, 0))
+            sock.connect(("127.0.0.1", port))
+            sock.sendall(LARGE_AND_CLOSE if is_large else GET)
             if not sock.recv(65536).startswith(b"HTTP/1.1 200"):
                 return float("inf")
+            while is_large and sock.recv(65536):
+                pass
     except OSError:
         return float("inf")
     return (time.perf_counter() - begun) * 1000
@@ -248,10 +257,10 @@ class VisitTimes:
 
 
 def visit_all(port: int, seconds: float) -> VisitTimes:
-    """Send requests one after another for ``seconds``."""
+    """Send requests one after another for ``seconds``; every second one has a large response."""
     figures, until = VisitTimes(), time.monotonic() + seconds
     while time.monotonic() < until:
-        figures.times.append(visit(port))
+        figures.times.append(visit(port, is_large=len(figures.times) % 2 == 1))
         time.sleep(0.01)
     return figures
 

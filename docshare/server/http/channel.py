@@ -36,8 +36,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     ``server``: the Listener that accepted it; ``pending_header``: a header block that waits for the first bytes of its
     body, to be sent with them; ``peer``: the address of the other end; ``watched``: the events that the loop waits for;
-    ``socket_bytes``: bytes read from the socket, plus written to it; ``turn``: the number of the last turn of the loop
-    that handled its events.
+    ``received_bytes``: bytes read from the socket; ``socket_bytes``: these, plus the bytes written to it; ``turn``: the
+    number of the last turn of the loop that handled its events.
     """
 
     task_class = ApplicationTask
@@ -62,6 +62,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         self._linger_room = LINGER_BYTES
         self._pipelined = b""  # bytes that were pipelined after the running request
         self.socket_bytes = 0
+        self.received_bytes = 0
         self._send_budget: int | None = None
         self._is_socket_full = False
         self._is_worker_sending = False
@@ -254,6 +255,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         except OSError:
             data = b""
         self.socket_bytes += len(data)
+        self.received_bytes += len(data)
         if not data:
             self.handle_close()
         elif not self._is_lingering:

@@ -7,7 +7,7 @@ for thousands of polls.
 
 import selectors
 import threading
-from collections import Counter, deque
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import heappop, heappush
@@ -25,7 +25,12 @@ TURN_SECONDS = 0.005
 new connection has to wait for a whole turn. Without this limit, 480 busy connections of one client extended that to
 most of a second, and so did 1,900 of six clients with pipelined requests: the longer a turn took, the more channels
 the threads had scheduled for the next."""
-MIN_EVENTS_PER_TURN = 16
+MIN_EVENTS_PER_TURN = 4
+"""The minimum of a turn, whatever it takes. Beside threads that compute, one event takes up to 2 ms, and a visitor has
+to wait for several turns: 125 ms (p95) beside 480 busy connections with a minimum of 16, and 75 ms with 4."""
+MAX_TURNS_PER_ROUND = 40
+"""The minimum is higher if events of very many networks are ready: each of them is handled once in this many turns.
+Ordering thousands of events takes longer than handling four of them."""
 MIN_REJECTION_SECONDS = 0.5
 """The minimum delay of a *rejection*, a 429 or 503 response. It limits a client to two of them per second and
 connection; without it, twelve clients that retried in a loop used most of a core."""
@@ -51,10 +56,10 @@ class EventLoop(dict[int, Any]):
         self._clock = clock
         self._postponed = _Postponed()
         self._selector = selectors.DefaultSelector()
-        self._scheduled: deque[Channel] = deque()
+        self._scheduled = _Scheduled()
         self._turn = 0
         self._network_turns: dict[str, int] = {}  # the last turn of networks that recently had to wait
-        self._large_networks: set[str] = set()  # the last event transferred more than _LARGE_BYTES
+        self._large_networks: set[str] = set()  # the last event received more than _LARGE_BYTES
 
     def __setitem__(self, descriptor: int, handler: Any) -> None:
         """Register a handler. waitress calls this when it gets its descriptor."""
@@ -82,8 +87,9 @@ class EventLoop(dict[int, Any]):
         handler.watched = events
 
     def schedule(self, channel: Channel) -> None:
-        """Advance ``channel`` in this turn or the next. Can be called from any thread; does not wake the loop."""
-        self._scheduled.append(channel)
+        """Advance ``channel`` as soon as its network has its turn. Can be called from any thread; does not wake the
+        loop."""
+        self._scheduled.add(channel)
 
     def postpone(self, channel: Channel) -> float:
         """Advance ``channel`` when its rejection is to be sent; return that time in seconds of the clock. Can be called
@@ -94,10 +100,11 @@ class EventLoop(dict[int, Any]):
         """Run one turn: wait up to ``timeout`` seconds for events and handle them. Call ``on_handled`` with each
         channel that was handled and is still open."""
         timeout = min(timeout, max(0.0, self._postponed.next_time() - self._clock()))
-        if self._scheduled:
+        if any(self._scheduled.count()):
             timeout = 0.0  # some had to wait for this turn
         ready = self._selector.select(timeout)
-        self._scheduled.extend(self._postponed.take_due(self._clock()))
+        for channel in self._postponed.take_due(self._clock()):
+            self._scheduled.add(channel)
         channels = [event for event in ready if isinstance(event[0].data, Channel)]
         self._handle_channels(channels, on_handled)
         # Accept new connections last: others may be closed to make room, but none whose request has just arrived.
@@ -105,33 +112,36 @@ class EventLoop(dict[int, Any]):
         for key in sorted(others, key=lambda key: key.data.accepting):
             if key.data._fileno == key.fd:
                 self._run_handler(key.data, key.data.handle_read_event)
-        for _ in self._until_turn_ends(range(len(self._scheduled))):
-            channel = self._scheduled.popleft()
+        channel_count, network_count = self._scheduled.count()
+        for _ in self._until_turn_ends(range(channel_count), network_count):
+            channel = self._scheduled.take()
             self._run_handler(channel, partial(self._advance_channel, channel, on_handled))
 
     def _handle_channels(self, ready: list[tuple[SelectorKey, int]], on_handled: Callable[[Channel], None]) -> None:
         """Handle events of connections until the turn is over. The selector reports the others again in the next."""
         is_crowded = len(ready) > MIN_EVENTS_PER_TURN
         self._turn += is_crowded
-        for key, events in self._until_turn_ends(self._order_fairly(ready) if is_crowded else ready):
+        network_count = len({key.data.network for key, _ in ready})
+        for key, events in self._until_turn_ends(self._order_fairly(ready) if is_crowded else ready, network_count):
             channel = key.data
             # An earlier handler of this turn may have closed the channel, and its descriptor may be in use again.
             if channel._fileno == key.fd:
-                bytes_before = channel.socket_bytes
+                received = channel.received_bytes
                 self._run_handler(channel, partial(self._handle_channel, channel, events, on_handled))
                 if is_crowded:
                     channel.turn = self._network_turns[channel.network] = self._turn
-                    if channel.socket_bytes - bytes_before > _LARGE_BYTES:
+                    if channel.received_bytes - received > _LARGE_BYTES:
                         self._large_networks.add(channel.network)
                     else:
                         self._large_networks.discard(channel.network)
 
-    def _until_turn_ends(self, items: Iterable[_T]) -> Iterator[_T]:
-        """Yield the first ``MIN_EVENTS_PER_TURN`` of ``items``, and more until ``TURN_SECONDS`` have passed: from the
-        first on, because ordering them can take as long as a turn."""
+    def _until_turn_ends(self, items: Iterable[_T], network_count: int) -> Iterator[_T]:
+        """Yield the minimum of ``items``, which are of ``network_count`` networks, and more until ``TURN_SECONDS`` have
+        passed: from the first on, because ordering them can take as long as a turn."""
+        minimum = max(MIN_EVENTS_PER_TURN, network_count // MAX_TURNS_PER_ROUND)
         end = self._clock() + TURN_SECONDS
         for number, item in enumerate(items):
-            if number >= MIN_EVENTS_PER_TURN and self._clock() >= end:
+            if number >= minimum and self._clock() >= end:
                 return
             yield item
 
@@ -150,7 +160,7 @@ class EventLoop(dict[int, Any]):
         The first connection of each network comes before the second of any; among these, networks that were handled
         less recently come first. So a client with hundreds of busy connections delays only itself.
 
-        In every other turn, the networks whose last event transferred more than ``_LARGE_BYTES`` come last. When
+        In every other turn, the networks whose last event received more than ``_LARGE_BYTES`` come last. When
         1,600 addresses send 200 kB on each connection, a visitor waits 0.1 s (p50). Without this rule, the network of
         the visitor is one of 1,600 that take turns, and the visitor waits 4.6 s.
         """
@@ -184,6 +194,36 @@ class EventLoop(dict[int, Any]):
                 on_handled(channel)
                 return
             unwanted = 0
+
+
+class _Scheduled:
+    """The channels to advance, each of them once. Networks take turns. Can be used from any thread.
+
+    When one address sent requests on 480 connections, 1,000 channels were scheduled. If the channel of a visitor was
+    advanced after all these, its connection was closed 2 s after the response.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._networks = OrderedDict[str, OrderedDict[Channel, None]]()
+
+    def count(self) -> tuple[int, int]:
+        """Return the number of channels, and of their networks."""
+        with self._lock:
+            return sum(map(len, self._networks.values())), len(self._networks)
+
+    def add(self, channel: Channel) -> None:
+        with self._lock:
+            self._networks.setdefault(channel.network, OrderedDict())[channel] = None
+
+    def take(self) -> Channel:
+        """Remove the next channel and return it. There must be one, and only one thread may call this."""
+        with self._lock:
+            network, channels = self._networks.popitem(last=False)
+            channel, _ = channels.popitem(last=False)
+            if channels:
+                self._networks[network] = channels
+        return channel
 
 
 class _Postponed:
