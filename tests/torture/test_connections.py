@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from threading import Thread
 
 import pytest
 
@@ -99,6 +100,22 @@ def test_the_attacks_request_a_large_response(server: tuple[int, int]) -> None:
         assert response.readline().startswith(b"HTTP/1.1 200")
         lengths = [line for line in iter(response.readline, b"\r\n") if line.lower().startswith(b"content-length:")]
         assert int(lengths[0].split(b":")[1]) > 100_000
+
+
+@pytest.mark.parametrize("has_ended_early", [False, True])
+def test_a_visit_fails_if_its_response_ends_early(has_ended_early: bool) -> None:
+    body = b"x" * (90_000 if has_ended_early else 100_000)
+
+    def respond() -> None:
+        with listener.accept()[0] as sock:
+            sock.recv(65536)
+            sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + body)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=respond)
+        thread.start()
+        assert (visit(listener.getsockname()[1], is_large=True) == float("inf")) == has_ended_early
+        thread.join()
 
 
 def test_unfinished_bodies_occupy_little_memory(server: tuple[int, int]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
-from math import inf
+from math import ceil, inf
 from selectors import EVENT_READ as READ
 from selectors import SelectorKey
 from typing import Any, TypeVar
@@ -21,16 +21,17 @@ from docshare.server.http.channel import Channel
 from docshare.server.http.connection_limits import network_key
 
 TURN_SECONDS = 0.005
-"""The maximum time of a turn for events, and again for scheduled channels; the remaining ones wait for the next turn. A
-new connection has to wait for a whole turn. Without this limit, 480 busy connections of one client extended that to
-most of a second, and so did 1,900 of six clients with pipelined requests: the longer a turn took, the more channels
-the threads had scheduled for the next."""
+"""The time after which a turn handles no more events, and again no more scheduled channels, once it has handled the
+minimum; the remaining ones wait for the next turn. A new connection has to wait for a whole turn. Without this limit,
+480 busy connections of one client extended that to most of a second, and so did 1,900 of six clients with pipelined
+requests: the longer a turn took, the more channels the threads had scheduled for the next."""
 MIN_EVENTS_PER_TURN = 4
-"""The minimum of a turn, whatever it takes. Beside threads that compute, one event takes up to 2 ms, and a visitor has
-to wait for several turns: 125 ms (p95) beside 480 busy connections with a minimum of 16, and 75 ms with 4."""
-MAX_TURNS_PER_ROUND = 40
-"""The minimum is higher if events of very many networks are ready: each of them is handled once in this many turns.
-Ordering thousands of events takes longer than handling four of them."""
+"""The number of events that a turn handles whatever they take, and again of scheduled channels. Beside threads that
+compute, one takes up to 2 ms, and a visitor has to wait for several turns: 125 ms (p95) beside 480 busy connections
+with a minimum of 16, and 75 ms with 4."""
+TURNS_PER_ROUND = 40
+"""If more than 160 networks wait, the minimum is higher, so that each is handled once in about this many turns. Each
+turn orders all events that are ready; for 2,000 this takes 4 ms."""
 MIN_REJECTION_SECONDS = 0.5
 """The minimum delay of a *rejection*, a 429 or 503 response. It limits a client to two of them per second and
 connection; without it, twelve clients that retried in a loop used most of a core."""
@@ -40,7 +41,8 @@ REJECTIONS_PER_SECOND = 25
 clients that got 90, an upload took 2.1 to 2.9 times as long as without them, and 1.1 to 1.7 times with 25
 (``tests.torture.rendering medium_pages``)."""
 _MAX_NETWORKS = 4096
-_LARGE_BYTES = 16 * 1024  # per event; a visitor's request is smaller
+_LARGE_RECEIVED_BYTES = 16 * 1024  # per event; the request of a visitor is smaller
+_LARGE_SENT_BYTES = 256 * 1024  # per event; the response to a visitor with a slow network is sent in smaller parts
 _T = TypeVar("_T")
 
 
@@ -59,7 +61,7 @@ class EventLoop(dict[int, Any]):
         self._scheduled = _Scheduled()
         self._turn = 0
         self._network_turns: dict[str, int] = {}  # the last turn of networks that recently had to wait
-        self._large_networks: set[str] = set()  # the last event received more than _LARGE_BYTES
+        self._large_networks: set[str] = set()  # the last event of each was large
 
     def __setitem__(self, descriptor: int, handler: Any) -> None:
         """Register a handler. waitress calls this when it gets its descriptor."""
@@ -87,8 +89,7 @@ class EventLoop(dict[int, Any]):
         handler.watched = events
 
     def schedule(self, channel: Channel) -> None:
-        """Advance ``channel`` as soon as its network has its turn. Can be called from any thread; does not wake the
-        loop."""
+        """Queue ``channel`` to be advanced. Can be called from any thread; does not wake the loop."""
         self._scheduled.add(channel)
 
     def postpone(self, channel: Channel) -> float:
@@ -126,11 +127,12 @@ class EventLoop(dict[int, Any]):
             channel = key.data
             # An earlier handler of this turn may have closed the channel, and its descriptor may be in use again.
             if channel._fileno == key.fd:
-                received = channel.received_bytes
+                received, transferred = channel.received_bytes, channel.socket_bytes
                 self._run_handler(channel, partial(self._handle_channel, channel, events, on_handled))
                 if is_crowded:
                     channel.turn = self._network_turns[channel.network] = self._turn
-                    if channel.received_bytes - received > _LARGE_BYTES:
+                    received, transferred = channel.received_bytes - received, channel.socket_bytes - transferred
+                    if received > _LARGE_RECEIVED_BYTES or transferred > _LARGE_SENT_BYTES:
                         self._large_networks.add(channel.network)
                     else:
                         self._large_networks.discard(channel.network)
@@ -138,7 +140,7 @@ class EventLoop(dict[int, Any]):
     def _until_turn_ends(self, items: Iterable[_T], network_count: int) -> Iterator[_T]:
         """Yield the minimum of ``items``, which are of ``network_count`` networks, and more until ``TURN_SECONDS`` have
         passed: from the first on, because ordering them can take as long as a turn."""
-        minimum = max(MIN_EVENTS_PER_TURN, network_count // MAX_TURNS_PER_ROUND)
+        minimum = max(MIN_EVENTS_PER_TURN, ceil(network_count / TURNS_PER_ROUND))
         end = self._clock() + TURN_SECONDS
         for number, item in enumerate(items):
             if number >= minimum and self._clock() >= end:
@@ -160,9 +162,10 @@ class EventLoop(dict[int, Any]):
         The first connection of each network comes before the second of any; among these, networks that were handled
         less recently come first. So a client with hundreds of busy connections delays only itself.
 
-        In every other turn, the networks whose last event received more than ``_LARGE_BYTES`` come last. When
-        1,600 addresses send 200 kB on each connection, a visitor waits 0.1 s (p50). Without this rule, the network of
-        the visitor is one of 1,600 that take turns, and the visitor waits 4.6 s.
+        In every other turn, the networks whose last event was large come last: it received more than
+        ``_LARGE_RECEIVED_BYTES`` or transferred more than ``_LARGE_SENT_BYTES``. When 1,600 addresses send 200 kB on
+        each connection, a visitor waits 0.1 s (p50). Without this rule, the network of the visitor is one of 1,600
+        that take turns, and the visitor waits 4.6 s.
         """
         if len(self._network_turns) > _MAX_NETWORKS:
             self._network_turns.clear()
@@ -197,10 +200,10 @@ class EventLoop(dict[int, Any]):
 
 
 class _Scheduled:
-    """The channels to advance, each of them once. Networks take turns. Can be used from any thread.
+    """The channels to advance, each at most once, in a rotation of their networks. Can be used from any thread.
 
-    When one address sent requests on 480 connections, 1,000 channels were scheduled. If the channel of a visitor was
-    advanced after all these, its connection was closed 2 s after the response.
+    One client with 480 connections can have all of them scheduled. If a visitor's channel had to wait for these, its
+    connection would be closed 2 s after the response.
     """
 
     def __init__(self) -> None:
