@@ -101,7 +101,7 @@ class EventLoop(dict[int, Any]):
         """Run one turn: wait up to ``timeout`` seconds for events and handle them. Call ``on_handled`` with each
         channel that was handled and is still open."""
         timeout = min(timeout, max(0.0, self._postponed.next_time() - self._clock()))
-        if any(self._scheduled.count()):
+        if self._scheduled:
             timeout = 0.0  # some had to wait for this turn
         ready = self._selector.select(timeout)
         for channel in self._postponed.take_due(self._clock()):
@@ -209,6 +209,9 @@ class _Scheduled:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._networks = OrderedDict[str, OrderedDict[Channel, None]]()
+
+    def __bool__(self) -> bool:
+        return bool(self._networks)
 
     def count(self) -> tuple[int, int]:
         """Return the number of channels, and of their networks."""
