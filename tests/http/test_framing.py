@@ -236,6 +236,28 @@ def test_an_error_contains_the_path_if_it_is_readable(listener: ListenerHarness)
         assert wire.read_response().facts["path"] is None
 
 
+@pytest.mark.parametrize("after", range(5))
+def test_a_head_may_end_across_parts(listener: ListenerHarness, after: int) -> None:
+    """``after``: bytes of its end that are in the second part; the listener parses a head in parts of 8 KiB."""
+    head = build_request("GET", "/x", b"", "X: ")
+    head = head.replace(b"X: ", b"X: " + b"y" * (8192 + after - len(head)))
+    with RawConnection(listener.port) as wire:
+        wire.send(head + build_request("GET", "/next"))
+        assert [wire.read_response().status for _ in range(2)] == [200, 200]
+    assert listener.calls == ["/x", "/next"]
+
+
+@pytest.mark.parametrize(("end", "status"), [(b"\n", 400), (b"\r\n", 431)])
+def test_a_bare_line_feed_is_rejected_before_the_head_is_complete(
+    listener: ListenerHarness, end: bytes, status: int
+) -> None:
+    """The line feed is the first byte of the second part, and no other follows."""
+    head = b"GET /x HTTP/1.1\r\nX: "
+    with RawConnection(listener.port) as wire:
+        wire.send(head + b"y" * (8193 - len(head) - len(end)) + end + b"Y: " + b"y" * 70_000)
+        assert wire.read_response().status == status
+
+
 def test_white_space_around_a_value_is_parsed_quickly(listener: ListenerHarness) -> None:
     begun = time.process_time()
     with RawConnection(listener.port) as wire:

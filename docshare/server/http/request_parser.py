@@ -209,13 +209,15 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         del head[:skipped]
         if head and head[0] not in TOKEN_BYTES and head != b"\r":
             raise FramingError(400, "The request line is malformed.")
-        end = head.find(b"\r\n\r\n", max(0, old_size - 3))
+        start = max(0, old_size - skipped)
+        # A search for one byte is 20 times as fast as one for several, and the line of an attacker may never end.
+        has_line_end = head.find(b"\n", start) >= 0
+        end = head.find(b"\r\n\r\n", max(0, start - 3)) if has_line_end else -1
         if (end if end >= 0 else len(head)) > self.adj.max_request_header_size:
             raise FramingError(431, "The request headers are too long.")
         if end < 0:
-            # Counted without a regular expression, which takes a millisecond if a header line does not end.
-            start = max(0, old_size - skipped)
-            if head.count(b"\n", start) > head.count(b"\r\n", max(0, start - 1)):
+            # Counted without a regular expression, which takes a millisecond for a long block.
+            if has_line_end and head.count(b"\n", start) > head.count(b"\r\n", max(0, start - 1)):
                 raise FramingError(400, "A line of the request does not end in CR LF.")
             return len(data)
         block = bytes(head[: end + 4])
