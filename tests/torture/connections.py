@@ -47,7 +47,8 @@ class ConnectionAttack:
 
     It holds ``count`` connections from the addresses ``sources``, opened at ``pace`` per second, and replaces
     ``reopen_count`` of them per second. Each sends ``opening`` at once and ``drip`` every ``every`` seconds;
-    ``is_half_closed``: it shuts down its sending side. All are closed with a reset, which keeps their ports free.
+    ``is_half_closed``: it shuts down its sending side; ``is_reading``: it sends ``drip`` only where bytes have
+    arrived, and receives these. All are closed with a reset, which keeps their ports free.
     ``is_flood``: more requests than the machine can serve, from as many addresses as real readers; it has no target.
     """
 
@@ -60,6 +61,7 @@ class ConnectionAttack:
     every: float = 3.0
     is_half_closed: bool = False
     small_window: bool = False
+    is_reading: bool = False
     is_flood: bool = False
 
 
@@ -84,6 +86,9 @@ ATTACKS: dict[str, ConnectionAttack] = {
     "answers never read": ConnectionAttack(2000, 50, opening=LARGE * 40, pace=300, small_window=True),
     "answers never read by 1600 addresses": ConnectionAttack(
         3000, 50, opening=LARGE * 4, sources=MANY, pace=150, small_window=True, is_flood=True
+    ),
+    "answers read by 100 addresses": ConnectionAttack(
+        100, 0, sources=MANY[:100], opening=LARGE, drip=LARGE, every=1.0, pace=300, is_reading=True
     ),
     "half closed": ConnectionAttack(2000, opening=GET, is_half_closed=True, pace=300),
     "busy keep-alive": ConnectionAttack(480, 0, opening=GET, drip=GET, every=0.1),
@@ -133,6 +138,8 @@ def run_attack(port: int, attack: ConnectionAttack, stop: Any, opened: Any) -> N
             dripped = now
             for sock in sockets:
                 with contextlib.suppress(OSError):
+                    if attack.is_reading:
+                        sock.recv(1024 * 1024)
                     sock.send(attack.drip)
         stop.wait(0.01)
     for sock in sockets:

@@ -64,6 +64,7 @@ def count_sockets_under_attack(attack: ConnectionAttack, port: int, pid: int) ->
         ("1600 addresses, 8000 silent", 2500, LIMIT),
         ("slow headers of 1600 addresses", 2500, LIMIT),
         ("slow bodies", 800, SHARE),
+        ("answers read by 100 addresses", 20, LIMIT),
         ("half closed", 200, SHARE),
         ("busy keep-alive", 100, SHARE),
         ("busy keep-alive of 6 addresses", 200, LIMIT),
