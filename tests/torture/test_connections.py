@@ -14,6 +14,7 @@ import pytest
 from tests.torture.connections import (
     ATTACKS,
     FULL_BODY,
+    GET,
     LARGE,
     MANY,
     SLOW_MODES,
@@ -117,6 +118,18 @@ def test_a_visit_fails_if_its_response_ends_early(has_ended_early: bool) -> None
         thread.start()
         assert (visit(listener.getsockname()[1], is_large=True) == float("inf")) == has_ended_early
         thread.join()
+
+
+def test_an_attack_that_reads_receives_every_response() -> None:
+    """The responses are larger in total than the buffers of two sockets."""
+    attack = ConnectionAttack(1, 0, opening=GET, drip=GET, every=0.01, is_reading=True)
+    with socket.create_server(("127.0.0.1", 0)) as listener, attack_in_background(listener.getsockname()[1], attack):
+        listener.settimeout(60)
+        with listener.accept()[0] as sock:
+            sock.settimeout(20)
+            for _ in range(40):
+                assert sock.recv(65536).startswith(GET)
+                sock.sendall(b"x" * 1_000_000)
 
 
 def test_unfinished_bodies_occupy_little_memory(server: tuple[int, int]) -> None:
