@@ -18,6 +18,7 @@ from tests.torture.connections import (
     LARGE,
     MANY,
     SLOW_MODES,
+    VISITOR,
     ConnectionAttack,
     attack_in_background,
     count_open_sockets,
@@ -97,7 +98,8 @@ def test_requests_from_another_address_are_served_during_slowhttptest(server: tu
 
 
 def test_the_attacks_request_a_large_response(server: tuple[int, int]) -> None:
-    with socket.create_connection(("127.0.0.1", server[0]), 30) as sock, sock.makefile("rb") as response:
+    address = ("127.0.0.1", server[0])
+    with socket.create_connection(address, 30, (VISITOR, 0)) as sock, sock.makefile("rb") as response:
         sock.sendall(LARGE)
         assert response.readline().startswith(b"HTTP/1.1 200")
         lengths = [line for line in iter(response.readline, b"\r\n") if line.lower().startswith(b"content-length:")]
