@@ -102,8 +102,8 @@ NAMED_TUPLES = {
     "Anchors", "AnnotationRow", "AttemptResult", "BeaconBody", "Color", "ConfirmationResult", "DeliveryLane",
     "DesignFile", "DueDelivery", "Encryption", "FormChanges", "FormField", "KnownViewer", "LibraryEntry", "LinkBox",
     "LinkSender", "Metric", "NewLogin", "OutlineEntry", "PageAppearance", "PageTime", "Rect", "RoleRights", "Sample",
-    "ServerConnections", "ServerVersion", "SessionReading", "StoredBlob", "TextBox", "Watermark", "WorkerOptions",
-    "_Trial",
+    "ServerConnections", "ServerVersion", "SessionReading", "StoredBlob", "StoredViewSession", "TextBox", "Watermark",
+    "WorkerOptions", "_Trial",
 }  # fmt: skip
 
 MAX_MODULES = 25  # per folder

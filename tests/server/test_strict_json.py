@@ -48,6 +48,8 @@ def make_nested_json(depth: int, opening: str = "[", closing: str = "]") -> byte
         b'{"a":-1e999}',
         b'{"a":9223372036854775808}',
         b'{"a":-9223372036854775809}',
+        b'{"a":18446744073709551617}',
+        b'{"a":{"b":[0,10000000000000000000]}}',
         b'{"a":' + b"9" * 5000 + b"}",
         b'{"a":[' + b"9" * 5000 + b"]}",
         b'{"a":1,"a":1}',
@@ -82,6 +84,11 @@ def test_hostile_json_is_rejected(raw: bytes) -> None:
     assert caught.value.detail.endswith(".")
 
 
+def test_a_byte_order_mark_is_named() -> None:
+    with pytest.raises(Problem, match="starts with a byte order mark"):
+        parse_object(b"\xef\xbb\xbf{}", MAX_BYTES)
+
+
 def test_a_body_over_the_limit_is_413() -> None:
     raw = b'{"a":"' + b"x" * 100 + b'"}'
     assert parse_object(raw, len(raw)) == {"a": "x" * 100}
@@ -103,6 +110,8 @@ def test_the_limit_of_a_body_is_in_kilobytes() -> None:
         (b"{}", {}),
         (b' {"a" : [1, 2.5, true, null, "\\u00fc"]}\n', {"a": [1, 2.5, True, None, "ü"]}),
         (b'{"a":9223372036854775807,"b":-9223372036854775808}', {"a": 2**63 - 1, "b": -(2**63)}),
+        (b'{"a":999999999999999999,"b":-1000000000000000000}', {"a": 10**18 - 1, "b": -(10**18)}),
+        (b'{"a":"12345678901234567890","b":[1,-2]}', {"a": "12345678901234567890", "b": [1, -2]}),
         (b'{"a":-0}', {"a": 0}),
         (b'{"a":1e3}', {"a": 1000.0}),
         (b'{"a":1e-999}', {"a": 0.0}),

@@ -3,8 +3,8 @@
 import errno
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +83,34 @@ def test_a_database_of_a_later_version_is_rejected(store: Store) -> None:
         migrate(store)
 
 
-def test_a_failed_write_is_rolled_back(store: Store) -> None:
+@pytest.fixture(params=["write", "write_rows"])
+def write(store: Store, request: pytest.FixtureRequest) -> Callable[[], AbstractContextManager[None]]:
+    begin: Callable[[], AbstractContextManager[None]] = getattr(store, request.param)
+    return begin
+
+
+def test_a_failed_write_is_rolled_back(store: Store, write: Callable[[], AbstractContextManager[None]]) -> None:
     insert = "INSERT INTO instance_secrets VALUES ('a', x'00')"
-    with pytest.raises(peewee.IntegrityError), store.write():
+    with pytest.raises(peewee.IntegrityError), write():
         [store.execute(insert) for _ in range(2)]
     assert store.fetch_all("SELECT * FROM instance_secrets") == []
+    with write():
+        store.execute(insert)
+    assert store.fetch_all("SELECT name FROM instance_secrets") == [("a",)]
+
+
+def test_a_write_that_is_abandoned_is_rolled_back(
+    store: Store, write: Callable[[], AbstractContextManager[None]]
+) -> None:
+    with suppress(KeyboardInterrupt), write():
+        store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
+        raise KeyboardInterrupt
+    assert store.fetch_all("SELECT * FROM instance_secrets") == []
+
+
+def test_a_write_is_not_begun_inside_a_write_of_rows(store: Store) -> None:
+    with pytest.raises(peewee.OperationalError, match="within a transaction"), store.write_rows(), store.write():
+        raise AssertionError
 
 
 def fill_database(store: Store) -> None:
@@ -98,18 +121,22 @@ def fill_database(store: Store) -> None:
     store.execute("INSERT INTO filler VALUES (zeroblob(1000000))")
 
 
-def test_a_full_database_is_the_same_fault_as_a_full_disk(store: Store) -> None:
-    with pytest.raises(peewee.OperationalError, match="full") as caught, store.write():
+def test_a_full_database_is_the_same_fault_as_a_full_disk(
+    store: Store, write: Callable[[], AbstractContextManager[None]]
+) -> None:
+    with pytest.raises(peewee.OperationalError, match="full") as caught, write():
         fill_database(store)
     assert faults.find_fault(caught.value) == faults.find_fault(OSError(errno.ENOSPC, "full"))
-    with store.write():
+    with write():
         store.execute("PRAGMA user_version = 7")
     assert store.fetch_one("PRAGMA user_version") == (7,)
 
 
-def test_a_transaction_that_ended_early_is_not_acknowledged(store: Store) -> None:
+def test_a_transaction_that_ended_early_is_not_acknowledged(
+    store: Store, write: Callable[[], AbstractContextManager[None]]
+) -> None:
     def write_and_ignore_error() -> None:
-        with store.write():
+        with write():
             store.execute("PRAGMA user_version = 7")
             with suppress(peewee.OperationalError):
                 fill_database(store)
@@ -119,12 +146,12 @@ def test_a_transaction_that_ended_early_is_not_acknowledged(store: Store) -> Non
     assert store.fetch_one("PRAGMA user_version") == (len(STEPS),)
 
 
-def test_writes_of_many_threads_are_serialized(store: Store) -> None:
+def test_writes_of_many_threads_are_serialized(store: Store, write: Callable[[], AbstractContextManager[None]]) -> None:
     store.execute("INSERT INTO instance_secrets VALUES ('n', x'00')")
 
     def increment_repeatedly() -> None:
         for _ in range(25):
-            with store.write():
+            with write():
                 row = store.fetch_one("SELECT value FROM instance_secrets WHERE name = 'n'")
                 assert row is not None
                 store.execute("UPDATE instance_secrets SET value = ?", (bytes([row[0][0] + 1]),))
@@ -218,13 +245,25 @@ def test_uncommitted_rows_are_not_cached(store: Store) -> None:
     with store.write():
         store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
         assert store.fetch_cached(count_query, ()) == (1,)
-        assert store._cached_rows == {}
+        assert store._cached == {}
+
+
+def test_a_write_of_rows_uses_and_keeps_the_row_cache(store: Store) -> None:
+    seen: list[str] = []
+    count_query = "SELECT COUNT(*) FROM accounts"
+    assert store.fetch_cached(count_query, ()) == (0,)
+    store.engine.connection().set_trace_callback(seen.append)
+    with store.write_rows():
+        assert store.fetch_cached(count_query, ()) == (0,)
+        store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
+    assert store.fetch_cached(count_query, ()) == (0,)
+    assert seen == ["BEGIN IMMEDIATE", "INSERT INTO instance_secrets VALUES ('a', x'00')", "COMMIT"]
 
 
 def test_the_row_cache_is_bounded(store: Store) -> None:
     for number in range(3000):
         store.fetch_cached("SELECT 1 FROM accounts WHERE id = ?", (number,))
-    assert len(store._cached_rows) <= 1024
+    assert len(store._cached) <= 1024
 
 
 def test_is_answering_is_false_for_a_damaged_file(store: Store, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+from tests.support.engines.database import sqlite_only
 from tests.support.engines.rows import update_file_row
 from tests.support.owner.browser import put_settings
 from tests.support.people.cast import World
@@ -140,3 +141,11 @@ def test_the_budget_is_per_address_and_recovers(world: World) -> None:
     assert world.http.get(f"/{live}", environ_overrides=elsewhere).status_code == 200
     world.clock.advance(seconds=61)
     assert request_link(world, ("GET", "/<name>"), live).status_code == 200
+
+
+@sqlite_only
+def test_a_name_that_no_link_can_have_is_not_cached(world: World) -> None:
+    """Anybody could fill the cache with such names."""
+    assert [world.http.get(f"/{'a' * length}").status_code for length in (64, 65)] == [404, 404]
+    looked_up = [key[1] for key in world.rt.db._cached if isinstance(key, tuple) and key[0] == "link"]
+    assert looked_up == ["a" * 64]

@@ -7,7 +7,7 @@ translates them.
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,6 +31,7 @@ from docshare.server.store.database import (
     SERVING_LOCK,
     AnyStatement,
     CommitUnknownError,
+    Found,
     Look,
     Protected,
     Store,
@@ -250,6 +251,10 @@ class PostgresqlStore(Store):
     def fetch_cached(self, sql: str | Statement, params: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the result of ``fetch_one``. Nothing is cached: another process may have changed it."""
         return self.fetch_one(sql, params)
+
+    def recall(self, key: Hashable, find: Callable[[], Found]) -> Found:  # noqa: ARG002 - as SQLite's
+        """Return the result of ``find``. Nothing is cached."""
+        return find()
 
     def stream(self, sql: str | Statement, params: Sequence[Any] = (), block: int = 1000) -> Iterator[tuple[Any, ...]]:
         spelled = spell_postgresql(sql)

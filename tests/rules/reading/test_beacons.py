@@ -1,12 +1,19 @@
 """Which request bodies are valid beacons, and what is stored of them."""
 
+import itertools
 import json
 from typing import Any
 
 import pytest
 
 from docshare.contract.problems import Problem
-from docshare.server.rules.reading import BeaconBody, PageTime, parse_beacon_request, serialize_beacon
+from docshare.server.rules.reading import (
+    BeaconBody,
+    PageTime,
+    parse_beacon_request,
+    serialize_accepted,
+    serialize_beacon,
+)
 
 VALID_BEACON: dict[str, Any] = {
     "token": "t.s",
@@ -34,9 +41,23 @@ def test_a_beacon_is_stored_without_its_token_and_unknown_fields() -> None:
     assert json.loads(serialize_beacon(beacon)) == {key: value for key, value in VALID_BEACON.items() if key != "token"}
 
 
-def test_a_prefetch_is_stored() -> None:
-    _, beacon = parse_beacon_request(json.dumps(VALID_BEACON).encode(), True)
-    assert json.loads(serialize_beacon(beacon))["prefetch"] is True
+@pytest.mark.parametrize("flags", list(itertools.product([False, True], repeat=5)))
+@pytest.mark.parametrize("pages", [0, 1, 3])
+def test_every_field_of_a_beacon_is_stored(flags: tuple[bool, ...], pages: int) -> None:
+    visible, has_input, prefetch, closing, reload = flags
+    sent = VALID_BEACON | {"visible": visible, "input": has_input, "turns": 3, "backTurns": 2}
+    sent |= {"pages": [{"page": 7 + number, "ms": 10**12, "views": 5, "back": 4} for number in range(pages)]}
+    sent |= {"closing": True} if closing else {}
+    sent |= {"reload": True} if reload else {}
+    _, beacon = parse_beacon_request(json.dumps(sent).encode(), prefetch)
+    stored = {**sent, "prefetch": True} if prefetch else sent
+    del stored["token"]
+    assert json.loads(serialize_beacon(beacon)) == stored
+
+
+def test_the_accepted_part_of_a_beacon_is_stored_as_lists() -> None:
+    assert serialize_accepted([]) == "[]"
+    assert serialize_accepted([PageTime(2, 8_500, 1, 0), PageTime(3, 0, 2, 1)]) == "[[2,8500,1,0],[3,0,2,1]]"
 
 
 INVALID_BODIES: dict[str, bytes] = {

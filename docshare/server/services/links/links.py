@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -56,19 +56,16 @@ def resolve(rt: Runtime, name: str) -> Link | None:
     invite; or a slug. Ids take precedence over slugs. Unknown names, revoked variants and files in the trash all return
     None, so that nobody can distinguish them.
     """
-    now = rt.clock()
-    found = _find_by_id(rt, name) or _find_by_slug(rt, name)
-    if found is None:
+    link = rt.db.recall(("link", name), lambda: _find(rt, name))
+    if link is None:
         return None
-    file, public_id, owner = found
+    file = link.file
     state = lifecycle.file_state(
-        trashed_at=file.trashed_at, burned_at=file.burned_at, delete_at=file.delete_at, now=now
+        trashed_at=file.trashed_at, burned_at=file.burned_at, delete_at=file.delete_at, now=rt.clock()
     )
-    if state == lifecycle.TRASHED:
-        return None
-    if isinstance(owner, SharedInvite):
-        return Link(file, public_id, state, invite=owner)
-    return Link(file, public_id, state, variant=owner)
+    if state == link.state:
+        return link
+    return None if state == lifecycle.TRASHED else replace(link, state=state)
 
 
 def find_owner_id(rt: Runtime, name: str) -> int | None:
@@ -103,31 +100,32 @@ def owner_plan(rt: Runtime, link: Link) -> Plan:
     return Plan.FREE if plan is None else Plan(plan)
 
 
-_LinkMatch = tuple[SharedFile, str, SharedVariant | SharedInvite | None]
+def _find(rt: Runtime, name: str) -> Link | None:
+    """Return the link ``name`` as if it were live, or None."""
+    return _find_by_id(rt, name) or _find_by_slug(rt, name)
 
 
-def _find_by_id(rt: Runtime, name: str) -> _LinkMatch | None:
-    """Return the file, its public id, and the variant or invite that ``name`` belongs to, if any."""
-    if is_uuid(name):
-        column, key = "uuid", name.lower()
-    elif is_short_id(name):
+def _find_by_id(rt: Runtime, name: str) -> Link | None:
+    if is_short_id(name):
         column, key = "short_id", name
+    elif is_uuid(name):
+        column, key = "uuid", name.lower()
     else:
         return None
-    file = link_rows.recall_file(rt.db, column, key)
+    file = link_rows.find_file(rt.db, column, key)
     if file is not None:
-        return file, key, None
-    through_variant = link_rows.recall_variant(rt.db, column, key)
+        return Link(file, key, lifecycle.LIVE)
+    through_variant = link_rows.find_variant(rt.db, column, key)
     if through_variant is not None:
         variant, file = through_variant
-        return file, key, variant
-    through_invite = link_rows.recall_invite(rt.db, key) if column == "short_id" else None
+        return Link(file, key, lifecycle.LIVE, variant=variant)
+    through_invite = link_rows.find_invite(rt.db, key) if column == "short_id" else None
     if through_invite is None:
         return None
     invite, file = through_invite
-    return file, key, invite
+    return Link(file, key, lifecycle.LIVE, invite=invite)
 
 
-def _find_by_slug(rt: Runtime, name: str) -> _LinkMatch | None:
+def _find_by_slug(rt: Runtime, name: str) -> Link | None:
     file = link_rows.find_file_by_slug(rt.db, name) if SLUG.fullmatch(name) else None
-    return None if file is None else (file, file.short_id, None)
+    return None if file is None else Link(file, file.short_id, lifecycle.LIVE)

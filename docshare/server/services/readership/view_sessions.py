@@ -6,8 +6,7 @@ the beacons when the session ends.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from docshare.contract.wire import drop_none
 from docshare.server.rules import reading
@@ -27,8 +26,7 @@ _ANY_PAGE = 2**31  # greater than the number of every page
 MAX_BEACONS_KEPT = 2_000  # per session, as received: over an hour of reading; later ones only add to the page times
 
 
-@dataclass(frozen=True)
-class StoredViewSession:
+class StoredViewSession(NamedTuple):
     """One stored session.
 
     ``part``: its number among the sessions of its page load, from 0; ``ended_at``: ms, None until the end is stored;
@@ -79,7 +77,7 @@ def find_last_of_load(rt: Runtime, nonce: str) -> StoredViewSession | None:
 def find_reloaded(rt: Runtime, nonce: str) -> StoredViewSession | None:
     """Return the session of an earlier load that the page load with the ``nonce`` continues, or None."""
     row = viewing.find_reloaded_session(rt.db, nonce)
-    return replace(_parse_session(row[:-1]), part=0, seq_before=row[-1]) if row is not None else None
+    return _parse_session(row[:-1])._replace(part=0, seq_before=row[-1]) if row is not None else None
 
 
 def continue_closed(rt: Runtime, place: SessionContext, window: PageWindow, now: int) -> StoredViewSession | None:
@@ -102,7 +100,7 @@ def continue_closed(rt: Runtime, place: SessionContext, window: PageWindow, now:
     if any(window.to_reader_page(row.page) is None for row in read):
         return None
     viewing.insert_reload(rt.db, place.opening, session.id, seq_before)
-    return replace(session, part=0, seq_before=seq_before)
+    return session._replace(part=0, seq_before=seq_before)
 
 
 def list_times_since_reload(rt: Runtime, session: StoredViewSession) -> list[tuple[int, int]]:
@@ -190,9 +188,9 @@ def add_beacon(
         return False
     if state.klass == "burst" and _has_room(rt, session, now, neighbors()):
         state = reading.mark_counted(state, now)
-    accepted = [(page.page, page.ms, page.views, page.back) for page in pages if page.ms or page.views]
+    accepted = [page for page in pages if page.ms or page.views]
     if beacon.seq < MAX_BEACONS_KEPT:
-        texts = reading.serialize_beacon(beacon), reading.encode_compact(accepted)
+        texts = reading.serialize_beacon(beacon), reading.serialize_accepted(accepted)
         viewing.insert_beacon(rt.db, session.id, beacon.seq, now, *texts)
     else:
         for page in accepted:

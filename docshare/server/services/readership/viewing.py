@@ -106,8 +106,11 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
     load = _verify_page_load(rt, name, token, now)
     beacon = reading.to_document_pages(beacon, load.pages_before)
     # Most beacons only change the rows of their session, so the readers of an account need not wait for each other.
-    with rt.db.write_rows():
-        is_recorded = _record(rt, name, load, beacon, sender, now, is_account_locked=False)
+    # Of a session only the first beacon starts it, and a few of the next ones may count its view.
+    is_recorded = False
+    if beacon.seq:
+        with rt.db.write_rows():
+            is_recorded = _record(rt, name, load, beacon, sender, now, is_account_locked=False)
     if not is_recorded:
         with rt.db.write(lambda: links.find_owner_id(rt, name)):
             _record(rt, name, load, beacon, sender, now, is_account_locked=True)
@@ -150,7 +153,8 @@ def _record(
         session = _start_session(rt, load, link, beacon, sender, now)
         if session is None:
             return True
-    beacon = beacon._replace(seq=beacon.seq + session.seq_before)
+    if session.seq_before:
+        beacon = beacon._replace(seq=beacon.seq + session.seq_before)
     last_page = load.pages_before + load.pages
     return view_sessions.add_beacon(
         rt,

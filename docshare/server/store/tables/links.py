@@ -79,9 +79,9 @@ _SELECT_REVOKED = {
 }
 
 
-def recall_file(store: Store, column: str, key: str) -> SharedFile | None:
+def find_file(store: Store, column: str, key: str) -> SharedFile | None:
     """Return the file whose ``column`` (``uuid`` or ``short_id``) is ``key``, or None."""
-    found = store.fetch_cached(_SELECT_FILE[column], (key,))
+    found = store.fetch_one(_SELECT_FILE[column], (key,))
     return SharedFile._make(found) if found else None
 
 
@@ -91,18 +91,18 @@ def find_file_by_slug(store: Store, slug: str) -> SharedFile | None:
     return SharedFile._make(found) if found else None
 
 
-def recall_variant(store: Store, column: str, key: str) -> tuple[SharedVariant, SharedFile] | None:
+def find_variant(store: Store, column: str, key: str) -> tuple[SharedVariant, SharedFile] | None:
     """Return the active variant whose ``column`` (``uuid`` or ``short_id``) is ``key``, with its file, or None."""
-    found = store.fetch_cached(_SELECT_VARIANT[column], (key,))
+    found = store.fetch_one(_SELECT_VARIANT[column], (key,))
     if found is None:
         return None
     width = len(SharedVariant._fields)
     return SharedVariant._make(found[:width]), SharedFile._make(found[width:])
 
 
-def recall_invite(store: Store, short_id: str) -> tuple[SharedInvite, SharedFile] | None:
+def find_invite(store: Store, short_id: str) -> tuple[SharedInvite, SharedFile] | None:
     """Return the invite with this short id, with its file, or None."""
-    found = store.fetch_cached(_SELECT_INVITE, (short_id,))
+    found = store.fetch_one(_SELECT_INVITE, (short_id,))
     if found is None:
         return None
     width = len(SharedInvite._fields)
