@@ -260,6 +260,24 @@ def test_a_write_of_rows_uses_and_keeps_the_row_cache(store: Store) -> None:
     assert seen == ["BEGIN IMMEDIATE", "INSERT INTO instance_secrets VALUES ('a', x'00')", "COMMIT"]
 
 
+def test_a_write_of_rows_replaces_what_is_cached(store: Store) -> None:
+    assert [store.recall("a", lambda: 1), store.recall("b", lambda: 1)] == [1, 1]
+    with store.write_rows():
+        store.remember("a", 2)
+    assert [store.recall("a", lambda: 3), store.recall("b", lambda: 3)] == [2, 1]
+    with store.write_rows():
+        store.forget()
+    assert [store.recall("a", lambda: 4), store.recall("b", lambda: 4)] == [4, 4]
+
+
+def test_what_a_failed_write_of_rows_has_replaced_is_not_cached(store: Store) -> None:
+    assert store.recall("a", lambda: 1) == 1
+    with suppress(RuntimeError), store.write_rows():
+        store.remember("a", 2)
+        raise RuntimeError
+    assert store.recall("a", lambda: 1) == 1
+
+
 def test_the_row_cache_is_bounded(store: Store) -> None:
     for number in range(3000):
         store.fetch_cached("SELECT 1 FROM accounts WHERE id = ?", (number,))

@@ -129,7 +129,8 @@ class Store:
         """Run the block in one transaction that locks the rows it changes itself (``FOR UPDATE``), and appends nothing
         to the feed. Writes of the same account may run at the same time; none that protects everything does.
 
-        The block changes no row that ``recall`` depends on, so its results stay cached. Never nested.
+        Results of ``recall`` stay cached, so the block calls ``remember`` or ``forget`` if it changes a row on which
+        one depends. Never nested.
         """
         with self._lock:
             # Not a transaction of peewee, inside of which ``recall`` would not use the cache.
@@ -138,6 +139,7 @@ class Store:
                 yield
                 self.engine.commit()
             except BaseException:
+                self.forget()
                 self.engine.rollback()
                 raise
 
@@ -220,6 +222,15 @@ class Store:
                 remembered.clear()
             remembered[key] = found
         return cast(Found, found)
+
+    def remember(self, key: Hashable, result: object) -> None:
+        """Replace the result that ``recall`` has cached for ``key``, after a change inside ``write_rows``. It is
+        forgotten if the transaction fails, and at the end of a ``write()``."""
+        self._cached[key] = result
+
+    def forget(self) -> None:
+        """Clear the cache of ``recall``, after a change inside ``write_rows``."""
+        self._cached = {}
 
     def stream(self, sql: str | Statement, params: Sequence[Any] = (), block: int = 1000) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of one statement, fetched ``block`` at a time to save memory."""

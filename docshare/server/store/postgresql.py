@@ -256,6 +256,12 @@ class PostgresqlStore(Store):
         """Return the result of ``find``. Nothing is cached."""
         return find()
 
+    def remember(self, key: Hashable, result: object) -> None:
+        pass
+
+    def forget(self) -> None:
+        pass
+
     def stream(self, sql: str | Statement, params: Sequence[Any] = (), block: int = 1000) -> Iterator[tuple[Any, ...]]:
         spelled = spell_postgresql(sql)
         with self._open_transaction() as connection, connection.cursor(name="rows") as cursor:

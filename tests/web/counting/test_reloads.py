@@ -42,6 +42,18 @@ def test_a_reload_continues_the_session_with_the_times_of_both_loads(world: Worl
     assert pages == [(1, 14_000), (2, 5_000)]
 
 
+def test_late_beacons_of_the_load_before_are_added_to_those_of_the_reload(world: World, link: str) -> None:
+    first = FakeReader(world, link)
+    assert [first.read_page(3, seq=seq) for seq in (0, 1, 4)] == [204] * 3
+    assert first.leave(closing=True) == 204
+    reloaded = read_after_reload(world, link)
+    for late in (2, 3):
+        assert first.read_page(2, seq=late) == 204
+        assert reloaded.read_page(4, reload=True) == 204
+    assert list_sessions(world) == [("human", 3 * 3_000 + 2 * 2_000 + 3 * 4_000)]
+    assert world.rt.db.fetch_all("SELECT seq FROM beacons ORDER BY seq") == [(seq,) for seq in range(9)]
+
+
 def test_a_hundred_reloads_are_one_session(world: World, link: str) -> None:
     read_and_close(world, link, seconds=3)
     for _ in range(100):

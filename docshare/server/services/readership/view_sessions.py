@@ -1,7 +1,7 @@
 """Store view sessions and their beacons. Every write needs the caller's transaction.
 
-Beacons are frequent, so each costs two writes: its own row and the row of its session. Page times are added up from
-the beacons when the session ends.
+Beacons are frequent, so each costs two writes: its own row and the row of its session, which stays cached. Page times
+are added up from the beacons when the session ends.
 """
 
 import json
@@ -29,12 +29,13 @@ MAX_BEACONS_KEPT = 2_000  # per session, as received: over an hour of reading; l
 class StoredViewSession(NamedTuple):
     """One stored session.
 
-    ``part``: its number among the sessions of its page load, from 0; ``ended_at``: ms, None until the end is stored;
-    ``invite_id``: the invitation that opened it; ``reader``: the salted key of its reader; ``seq_before``: added to the
-    sequence numbers of the beacons if a reload continues the session.
+    ``opening``: the nonce of its page load; ``part``: its number among the sessions of the load, from 0; ``ended_at``:
+    ms, None until the end is stored; ``invite_id``: the invitation that opened it; ``reader``: the salted key of its
+    reader; ``seq_before``: added to the sequence numbers of the beacons if a reload continues the session.
     """
 
     id: int
+    opening: str
     part: int
     ended_at: int | None
     file_id: int
@@ -54,18 +55,26 @@ class StoredViewSession(NamedTuple):
 
 
 def _parse_session(row: tuple[Any, ...]) -> StoredViewSession:
-    session_id, part, ended_at, file_id, invite_id, reader, klass, reason, prefetched, *rest = row
+    session_id, opening, part, ended_at, file_id, invite_id, reader, klass, reason, prefetched, *rest = row
     state = SessionReading(klass, reason, bool(prefetched), *rest)
-    return StoredViewSession(session_id, part, ended_at, file_id, invite_id, reader, state)
+    return StoredViewSession(session_id, opening, part, ended_at, file_id, invite_id, reader, state)
 
 
 def find(rt: Runtime, nonce: str, part: int) -> StoredViewSession | None:
     """Return the session number ``part`` of the page load with the ``nonce``, or None. Lock its row for the transaction
     of the caller."""
+    # Only its own load can be cached: the key of a reload would be another one of the same session.
+    session = rt.db.recall(_cache_key(nonce, part), lambda: _find_own(rt, nonce, part))
+    return find_reloaded(rt, nonce) if session is None and part == 0 else session
+
+
+def _find_own(rt: Runtime, nonce: str, part: int) -> StoredViewSession | None:
     row = viewing.find_session(rt.db, nonce, part)
-    if row is not None:
-        return _parse_session(row)
-    return find_reloaded(rt, nonce) if part == 0 else None
+    return _parse_session(row) if row is not None else None
+
+
+def _cache_key(nonce: str, part: int) -> tuple[str, str, int]:
+    return "view session", nonce, part
 
 
 def find_last_of_load(rt: Runtime, nonce: str) -> StoredViewSession | None:
@@ -159,7 +168,9 @@ def list_due(rt: Runtime, now: int, limit: int) -> list[StoredViewSession]:
 def insert(rt: Runtime, place: SessionContext, state: SessionReading) -> StoredViewSession:
     """Store a new session."""
     session_id = viewing.insert_session(rt.db, rt.random_uuid(), place, state)
-    return StoredViewSession(session_id, place.part, None, place.file_id, place.invite_id, place.reader, state)
+    return StoredViewSession(
+        session_id, place.opening, place.part, None, place.file_id, place.invite_id, place.reader, state
+    )
 
 
 def add_beacon(
@@ -196,6 +207,10 @@ def add_beacon(
         for page in accepted:
             viewing.add_page(rt.db, session.id, *page)
     _save(rt, session, state)
+    if session.seq_before:
+        rt.db.forget()  # the session may be cached as that of the load before
+    else:
+        rt.db.remember(_cache_key(session.opening, session.part), session._replace(reading=state))
     if state.counted_at is not None and session.reading.counted_at is None:
         viewing.mark_counted(rt.db, session.id, state.counted_at)
         _count_view(rt, session, state.counted_at)

@@ -155,7 +155,7 @@ _STATE_COLUMNS = (
     "class, reason, prefetched, earliest_at, started_at, first_at, heard_at, active_at, last_seq, hidden_at, "
     "closed_at, input_at, counted_at, visible_ms, time_ms, turns, back_turns"
 )
-_COLUMNS = f"id, part, ended_at, file_id, invite_id, reader, {_STATE_COLUMNS}"
+_COLUMNS = f"id, view_sessions.opening, part, ended_at, file_id, invite_id, reader, {_STATE_COLUMNS}"
 _SELECT_SESSION = f"SELECT {_COLUMNS} FROM view_sessions"  # noqa: S608 - columns from above
 _FIND = f"{_SELECT_SESSION} WHERE opening = ? AND part = ? FOR UPDATE OF view_sessions"
 _LAST = f"{_SELECT_SESSION} WHERE opening = ? ORDER BY part DESC LIMIT 1"
@@ -261,7 +261,7 @@ def delete_beacons(store: Store, now: int, limit: int) -> None:
 
 
 def find_session(store: Store, opening: str, part: int) -> tuple[Any, ...] | None:
-    """Return the id, part, end, file, invite and reader of one session of a page load, and its state; or None."""
+    """Return the id, load, part, end, file, invite and reader of one session of a page load, and its state; or None."""
     return store.fetch_one(_FIND, (opening, part))
 
 
