@@ -4,7 +4,7 @@ import errno
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,34 +83,44 @@ def test_a_database_of_a_later_version_is_rejected(store: Store) -> None:
         migrate(store)
 
 
+Write = Callable[[Callable[[], object]], object]
+
+
 @pytest.fixture(params=["write", "write_rows"])
-def write(store: Store, request: pytest.FixtureRequest) -> Callable[[], AbstractContextManager[None]]:
-    begin: Callable[[], AbstractContextManager[None]] = getattr(store, request.param)
-    return begin
+def write(store: Store, request: pytest.FixtureRequest) -> Write:
+    def run(change: Callable[[], object]) -> object:
+        with store.write():
+            return change()
+
+    return run if request.param == "write" else store.write_rows
 
 
-def test_a_failed_write_is_rolled_back(store: Store, write: Callable[[], AbstractContextManager[None]]) -> None:
+def test_a_failed_write_is_rolled_back(store: Store, write: Write) -> None:
     insert = "INSERT INTO instance_secrets VALUES ('a', x'00')"
-    with pytest.raises(peewee.IntegrityError), write():
-        [store.execute(insert) for _ in range(2)]
+    with pytest.raises(peewee.IntegrityError):
+        write(lambda: [store.execute(insert) for _ in range(2)])
     assert store.fetch_all("SELECT * FROM instance_secrets") == []
-    with write():
-        store.execute(insert)
+    assert write(lambda: store.execute(insert)) == 1
     assert store.fetch_all("SELECT name FROM instance_secrets") == [("a",)]
 
 
-def test_a_write_that_is_abandoned_is_rolled_back(
-    store: Store, write: Callable[[], AbstractContextManager[None]]
-) -> None:
-    with suppress(KeyboardInterrupt), write():
+def test_a_write_that_is_abandoned_is_rolled_back(store: Store, write: Write) -> None:
+    def insert_and_stop() -> None:
         store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
         raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(insert_and_stop)
     assert store.fetch_all("SELECT * FROM instance_secrets") == []
 
 
 def test_a_write_is_not_begun_inside_a_write_of_rows(store: Store) -> None:
-    with pytest.raises(peewee.OperationalError, match="within a transaction"), store.write_rows(), store.write():
-        raise AssertionError
+    def write_inside() -> None:
+        with store.write():
+            raise AssertionError
+
+    with pytest.raises(peewee.OperationalError, match="within a transaction"):
+        store.write_rows(write_inside)
 
 
 def fill_database(store: Store) -> None:
@@ -121,40 +131,36 @@ def fill_database(store: Store) -> None:
     store.execute("INSERT INTO filler VALUES (zeroblob(1000000))")
 
 
-def test_a_full_database_is_the_same_fault_as_a_full_disk(
-    store: Store, write: Callable[[], AbstractContextManager[None]]
-) -> None:
-    with pytest.raises(peewee.OperationalError, match="full") as caught, write():
-        fill_database(store)
+def test_a_full_database_is_the_same_fault_as_a_full_disk(store: Store, write: Write) -> None:
+    with pytest.raises(peewee.OperationalError, match="full") as caught:
+        write(lambda: fill_database(store))
     assert faults.find_fault(caught.value) == faults.find_fault(OSError(errno.ENOSPC, "full"))
-    with write():
-        store.execute("PRAGMA user_version = 7")
+    write(lambda: store.execute("PRAGMA user_version = 7"))
     assert store.fetch_one("PRAGMA user_version") == (7,)
 
 
-def test_a_transaction_that_ended_early_is_not_acknowledged(
-    store: Store, write: Callable[[], AbstractContextManager[None]]
-) -> None:
-    def write_and_ignore_error() -> None:
-        with write():
-            store.execute("PRAGMA user_version = 7")
-            with suppress(peewee.OperationalError):
-                fill_database(store)
+def test_a_transaction_that_ended_early_is_not_acknowledged(store: Store, write: Write) -> None:
+    def ignore_error() -> None:
+        store.execute("PRAGMA user_version = 7")
+        with suppress(peewee.OperationalError):
+            fill_database(store)
 
     with pytest.raises(peewee.OperationalError, match="rolled back"):
-        write_and_ignore_error()
+        write(ignore_error)
     assert store.fetch_one("PRAGMA user_version") == (len(STEPS),)
 
 
-def test_writes_of_many_threads_are_serialized(store: Store, write: Callable[[], AbstractContextManager[None]]) -> None:
+def test_writes_of_many_threads_are_serialized(store: Store, write: Write) -> None:
     store.execute("INSERT INTO instance_secrets VALUES ('n', x'00')")
+
+    def increment() -> None:
+        row = store.fetch_one("SELECT value FROM instance_secrets WHERE name = 'n'")
+        assert row is not None
+        store.execute("UPDATE instance_secrets SET value = ?", (bytes([row[0][0] + 1]),))
 
     def increment_repeatedly() -> None:
         for _ in range(25):
-            with write():
-                row = store.fetch_one("SELECT value FROM instance_secrets WHERE name = 'n'")
-                assert row is not None
-                store.execute("UPDATE instance_secrets SET value = ?", (bytes([row[0][0] + 1]),))
+            write(increment)
 
     threads = [threading.Thread(target=increment_repeatedly) for _ in range(8)]
     for thread in threads:
@@ -253,28 +259,33 @@ def test_a_write_of_rows_uses_and_keeps_the_row_cache(store: Store) -> None:
     count_query = "SELECT COUNT(*) FROM accounts"
     assert store.fetch_cached(count_query, ()) == (0,)
     store.engine.connection().set_trace_callback(seen.append)
-    with store.write_rows():
+
+    def insert() -> None:
         assert store.fetch_cached(count_query, ()) == (0,)
         store.execute("INSERT INTO instance_secrets VALUES ('a', x'00')")
+
+    store.write_rows(insert)
     assert store.fetch_cached(count_query, ()) == (0,)
     assert seen == ["BEGIN IMMEDIATE", "INSERT INTO instance_secrets VALUES ('a', x'00')", "COMMIT"]
 
 
 def test_a_write_of_rows_replaces_what_is_cached(store: Store) -> None:
     assert [store.recall("a", lambda: 1), store.recall("b", lambda: 1)] == [1, 1]
-    with store.write_rows():
-        store.remember("a", 2)
+    store.write_rows(lambda: store.remember("a", 2))
     assert [store.recall("a", lambda: 3), store.recall("b", lambda: 3)] == [2, 1]
-    with store.write_rows():
-        store.forget()
+    store.write_rows(store.forget)
     assert [store.recall("a", lambda: 4), store.recall("b", lambda: 4)] == [4, 4]
 
 
 def test_what_a_failed_write_of_rows_has_replaced_is_not_cached(store: Store) -> None:
     assert store.recall("a", lambda: 1) == 1
-    with suppress(RuntimeError), store.write_rows():
+
+    def fail() -> None:
         store.remember("a", 2)
-        raise RuntimeError
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        store.write_rows(fail)
     assert store.recall("a", lambda: 1) == 1
 
 

@@ -144,8 +144,7 @@ def test_a_write_that_locks_its_rows_runs_beside_those_of_accounts_and_not_besid
     order: list[str] = []
 
     def write_rows() -> None:
-        with other.write_rows():
-            order.append("rows")
+        other.write_rows(lambda: order.append("rows"))
 
     with one.write(1), ThreadPoolExecutor(1) as pool:
         pool.submit(write_rows).result(10)
@@ -156,8 +155,8 @@ def test_a_write_that_locks_its_rows_runs_beside_those_of_accounts_and_not_besid
         order.append("everything")
     waiting.join(10)
     assert order == ["rows", "everything", "rows"]
-    with one.write_rows(), pytest.raises(RuntimeError, match="a write that protects 1 inside"), one.write(1):
-        pass
+    with pytest.raises(RuntimeError, match="a write that protects 1 inside"):
+        one.write_rows(lambda: insert_in_write(one, 1))
 
 
 def test_a_write_without_an_account_excludes_writes_of_all_accounts(

@@ -124,24 +124,27 @@ class Store:
                 # A new object, because a concurrent reader still uses the old one.
                 self._cached = {}
 
-    @contextmanager
-    def write_rows(self) -> Iterator[None]:
-        """Run the block in one transaction that locks the rows it changes itself (``FOR UPDATE``), and appends nothing
-        to the feed. Writes of the same account may run at the same time; none that protects everything does.
+    def write_rows(self, change: Callable[[], Found]) -> Found:
+        """Return the result of ``change``, called in one transaction.
 
-        Results of ``recall`` stay cached, so the block calls ``remember`` or ``forget`` if it changes a row on which
+        It locks the rows that it changes itself (``FOR UPDATE``), and appends nothing to the feed. Writes of the same
+        account may run at the same time; none that protects everything does. It is a function, not a block: as a block,
+        beacons would be 2 % slower.
+
+        Results of ``recall`` stay cached, so ``change`` calls ``remember`` or ``forget`` if it changes a row on which
         one depends. Never nested.
         """
         with self._lock:
             # Not a transaction of peewee, inside of which ``recall`` would not use the cache.
             self.engine.execute_sql("BEGIN IMMEDIATE")
             try:
-                yield
+                result = change()
                 self.engine.commit()
             except BaseException:
                 self.forget()
                 self.engine.rollback()
                 raise
+        return result
 
     @contextmanager
     def lock_key(self, *keys: object) -> Iterator[None]:

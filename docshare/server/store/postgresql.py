@@ -102,13 +102,12 @@ class PostgresqlStore(Store):
             if not self._look(key, is_stored, error):
                 raise OperationalError(*unwrap(error)) from error  # it may be tried again
 
-    @contextmanager
-    def write_rows(self) -> Iterator[None]:
-        """Run the block as ``Store.write_rows`` does: with a share of the lock of the instance only."""
+    def write_rows(self, change: Callable[[], Found]) -> Found:
+        """Call ``change`` as ``Store.write_rows`` does: with a share of the lock of the instance only."""
         with self._transaction(""):
             self.engine.execute_sql("SELECT pg_advisory_xact_lock_shared(%s)", (_number_of(_INSTANCE_KEY),))
             self._thread.protects = _ITS_ROWS
-            yield
+            return change()
 
     def _look(self, key: int | str | None, is_stored: Look, unknown: CommitUnknownError) -> bool:
         """Return whether a transaction was committed whose locks were those of ``key``. They are free when PostgreSQL

@@ -105,15 +105,16 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
     now = rt.clock()
     load = _verify_page_load(rt, name, token, now)
     beacon = reading.to_document_pages(beacon, load.pages_before)
+
+    def record(is_account_locked: bool) -> bool:
+        return _record(rt, name, load, beacon, sender, now, is_account_locked=is_account_locked)
+
     # Most beacons only change the rows of their session, so the readers of an account need not wait for each other.
     # Of a session only the first beacon starts it, and a few of the next ones may count its view.
-    is_recorded = False
-    if beacon.seq:
-        with rt.db.write_rows():
-            is_recorded = _record(rt, name, load, beacon, sender, now, is_account_locked=False)
-    if not is_recorded:
-        with rt.db.write(lambda: links.find_owner_id(rt, name)):
-            _record(rt, name, load, beacon, sender, now, is_account_locked=True)
+    if beacon.seq and rt.db.write_rows(lambda: record(False)):
+        return
+    with rt.db.write(lambda: links.find_owner_id(rt, name)):
+        record(True)
 
 
 def _record(
