@@ -14,7 +14,7 @@ from docshare.contract.problems import Problem
 
 MAX_DEPTH = 32
 _INT64 = range(-(2**63), 2**63)
-# Only so many digits can be an integer that does not fit.
+# An integer that does not fit 64 bits has at least so many digits.
 _MANY_DIGITS = b"0" * len(str(2**63))
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
 _MAX_INT_CHARS = len(str(2**63)) + 1  # digits and sign

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -99,11 +100,10 @@ def test_a_cached_session_is_that_of_the_database(world: World, uploaded_file: d
     for report in [{}, {}, *reports]:
         assert reader.read_page(3, **report) == 204
         ((nonce,),) = world.rt.db.fetch_all("SELECT opening FROM view_sessions")
-        cached = view_sessions.find(world.rt, nonce, 0)
+        cached = world.rt.db.write_rows(partial(view_sessions.find, world.rt, nonce, 0))
         with world.rt.db.write():
             stored = view_sessions.find(world.rt, nonce, 0)
         assert cached == stored
-        assert view_sessions.find(world.rt, nonce, 0) == stored
         found.append(stored)
     assert len(set(found)) == len(found) - 1  # one beacon was repeated
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+from docshare.server.services.links import links
 from tests.support.engines.database import sqlite_only
 from tests.support.engines.rows import update_file_row
 from tests.support.owner.browser import put_settings
@@ -143,9 +144,31 @@ def test_the_budget_is_per_address_and_recovers(world: World) -> None:
     assert request_link(world, ("GET", "/<name>"), live).status_code == 200
 
 
+def list_cached_links(world: World) -> list[str]:
+    return [key[1] for key in world.rt.db._cached if isinstance(key, tuple) and key[0] == "link"]
+
+
 @sqlite_only
 def test_a_name_that_no_link_can_have_is_not_cached(world: World) -> None:
     """Anybody could fill the cache with such names."""
     assert [world.http.get(f"/{'a' * length}").status_code for length in (64, 65)] == [404, 404]
-    looked_up = [key[1] for key in world.rt.db._cached if isinstance(key, tuple) and key[0] == "link"]
-    assert looked_up == ["a" * 64]
+    assert list_cached_links(world) == ["a" * 64]
+
+
+@sqlite_only
+def test_all_spellings_of_a_uuid_are_cached_once(world: World) -> None:
+    made = world.pia.upload()["uuid"]
+    assert [world.http.get(f"/{name}").status_code for name in (made, made.upper(), made.title())] == [200] * 3
+    assert list_cached_links(world) == [made]
+
+
+@sqlite_only
+def test_the_settings_that_a_request_reads_are_not_cached(world: World) -> None:
+    """Those of a thousand links can take much memory."""
+    made = world.pia.upload()
+    put_settings(world, made, viewerMode="swipe")
+    found = [links.resolve(world.rt, made["uuid"]) for _ in range(2)]
+    first, second = (link.settings for link in found if link)
+    assert first["viewerMode"] == "swipe"
+    assert first == second
+    assert first is not second

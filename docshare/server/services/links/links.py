@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -56,16 +56,18 @@ def resolve(rt: Runtime, name: str) -> Link | None:
     invite; or a slug. Ids take precedence over slugs. Unknown names, revoked variants and files in the trash all return
     None, so that nobody can distinguish them.
     """
-    link = rt.db.recall(("link", name), lambda: _find(rt, name))
+    key = name.lower() if is_uuid(name) else name
+    link = rt.db.recall(("link", key), lambda: _find(rt, key))
     if link is None:
         return None
     file = link.file
     state = lifecycle.file_state(
         trashed_at=file.trashed_at, burned_at=file.burned_at, delete_at=file.delete_at, now=rt.clock()
     )
-    if state == link.state:
-        return link
-    return None if state == lifecycle.TRASHED else replace(link, state=state)
+    if state == lifecycle.TRASHED:
+        return None
+    # Not the cached object, which would keep the settings that a request reads.
+    return Link(file, link.public_id, state, link.variant, link.invite)
 
 
 def find_owner_id(rt: Runtime, name: str) -> int | None:
@@ -101,29 +103,29 @@ def owner_plan(rt: Runtime, link: Link) -> Plan:
 
 
 def _find(rt: Runtime, name: str) -> Link | None:
-    """Return the link ``name`` as if it were live, or None."""
+    """Return the link ``name``, a UUID of it in lower case, as if it were live; or None."""
     return _find_by_id(rt, name) or _find_by_slug(rt, name)
 
 
 def _find_by_id(rt: Runtime, name: str) -> Link | None:
     if is_short_id(name):
-        column, key = "short_id", name
+        column = "short_id"
     elif is_uuid(name):
-        column, key = "uuid", name.lower()
+        column = "uuid"
     else:
         return None
-    file = link_rows.find_file(rt.db, column, key)
+    file = link_rows.find_file(rt.db, column, name)
     if file is not None:
-        return Link(file, key, lifecycle.LIVE)
-    through_variant = link_rows.find_variant(rt.db, column, key)
+        return Link(file, name, lifecycle.LIVE)
+    through_variant = link_rows.find_variant(rt.db, column, name)
     if through_variant is not None:
         variant, file = through_variant
-        return Link(file, key, lifecycle.LIVE, variant=variant)
-    through_invite = link_rows.find_invite(rt.db, key) if column == "short_id" else None
+        return Link(file, name, lifecycle.LIVE, variant=variant)
+    through_invite = link_rows.find_invite(rt.db, name) if column == "short_id" else None
     if through_invite is None:
         return None
     invite, file = through_invite
-    return Link(file, key, lifecycle.LIVE, invite=invite)
+    return Link(file, name, lifecycle.LIVE, invite=invite)
 
 
 def _find_by_slug(rt: Runtime, name: str) -> Link | None:

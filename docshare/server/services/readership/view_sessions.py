@@ -1,7 +1,7 @@
 """Store view sessions and their beacons. Every write needs the caller's transaction.
 
-Beacons are frequent, so each costs two writes: its own row and the row of its session, which stays cached. Page times
-are added up from the beacons when the session ends.
+Beacons are frequent, so each costs two writes: its own row and the row of its session, which is cached on SQLite. Page
+times are added up from the beacons when the session ends.
 """
 
 import json
@@ -61,9 +61,12 @@ def _parse_session(row: tuple[Any, ...]) -> StoredViewSession:
 
 
 def find(rt: Runtime, nonce: str, part: int) -> StoredViewSession | None:
-    """Return the session number ``part`` of the page load with the ``nonce``, or None. Lock its row for the transaction
-    of the caller."""
-    # Only its own load can be cached: the key of a reload would be another one of the same session.
+    """Return the session number ``part`` of the page load with the ``nonce``, or None.
+
+    Only inside the transaction of a write, for which its row is locked.
+    """
+    # A session that a reload continues is cached under the key of its own load only: under a second one it would become
+    # stale.
     session = rt.db.recall(_cache_key(nonce, part), lambda: _find_own(rt, nonce, part))
     return find_reloaded(rt, nonce) if session is None and part == 0 else session
 

@@ -110,8 +110,7 @@ def record_beacon(rt: Runtime, name: str, body: bytes, sender: BeaconSender) -> 
         return _record(rt, name, load, beacon, sender, now, is_account_locked=is_account_locked)
 
     # Most beacons only change the rows of their session, so the readers of an account need not wait for each other.
-    # Of a session only the first beacon starts it, and a few of the next ones may count its view.
-    if beacon.seq and rt.db.write_rows(lambda: record(False)):
+    if rt.db.write_rows(lambda: record(False)):
         return
     with rt.db.write(lambda: links.find_owner_id(rt, name)):
         record(True)
