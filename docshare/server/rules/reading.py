@@ -189,31 +189,25 @@ def fold_beacon(
 
     Parameters: ``last_page`` that the reader is shown. Returns the new reading and the gain of each page.
     """
-    known = [page for page in beacon.pages if page.page <= last_page]
-    claimed = sum([page.ms for page in known])
+    known = tuple(page for page in beacon.pages if page.page <= last_page)
+    claimed = sum(page.ms for page in known)
     started_at = max(reading.earliest_at, min(reading.started_at, now - beacon.age_ms))
     elapsed = max(now - started_at, reading.visible_ms)
     visible_ms = min(reading.visible_ms + beacon.visible_ms, elapsed)
     turns = min(reading.turns + beacon.turns, visible_ms // MIN_TURN_MS)
-    scaled = _scale_times(known, claimed, visible_ms - reading.time_ms)
-    pages = tuple([_limit_views(page, turns - reading.turns + 1) for page in scaled])
+    pages = _scale_times(known, claimed, visible_ms - reading.time_ms)
+    pages = tuple(_limit_views(page, turns - reading.turns + 1) for page in pages)
     newest = beacon.seq > reading.last_seq
-    folded = SessionReading(
-        klass=reading.klass,
-        reason=reading.reason,
-        prefetched=reading.prefetched,
-        earliest_at=reading.earliest_at,
+    folded = reading._replace(
         started_at=started_at,
-        first_at=reading.first_at,
         last_beacon_at=max(now, reading.last_beacon_at),
         active_at=max(now, reading.active_at) if claimed or beacon.input else reading.active_at,
         last_seq=max(beacon.seq, reading.last_seq),
         hidden_at=_update_hidden_at(reading, beacon, now) if newest else reading.hidden_at,
         closed_at=_update_closed_at(reading, beacon, now) if newest else reading.closed_at,
         input_at=now if beacon.input and reading.input_at is None else reading.input_at,
-        counted_at=reading.counted_at,
         visible_ms=visible_ms,
-        time_ms=reading.time_ms + sum([page.ms for page in pages]),
+        time_ms=reading.time_ms + sum(page.ms for page in pages),
         turns=turns,
         back_turns=min(reading.back_turns + beacon.back_turns, turns),
     )
@@ -262,10 +256,10 @@ def mark_counted(reading: SessionReading, now: int) -> SessionReading:
     return reading._replace(klass="human", reason="a pointer, key, touch, or wheel event", counted_at=now)
 
 
-def _scale_times(pages: list[PageTime], claimed: int, allowed: int) -> list[PageTime]:
+def _scale_times(pages: tuple[PageTime, ...], claimed: int, allowed: int) -> tuple[PageTime, ...]:
     if claimed <= allowed:
         return pages
-    return [page._replace(ms=page.ms * max(allowed, 0) // claimed) for page in pages]
+    return tuple(page._replace(ms=page.ms * max(allowed, 0) // claimed) for page in pages)
 
 
 def _limit_views(page: PageTime, most: int) -> PageTime:
@@ -365,7 +359,7 @@ def _parse_beacon(data: dict[str, Any], prefetch: bool) -> BeaconBody:
         input=_parse_flag(data["input"]),
         turns=turns,
         back_turns=_parse_integer(data["backTurns"], 0, turns),
-        pages=tuple([_parse_page_time(page) for page in pages]),
+        pages=tuple(_parse_page_time(page) for page in pages),
         prefetch=prefetch,
         closing=_parse_flag(data.get("closing", False)),
         reload=_parse_flag(data.get("reload", False)),

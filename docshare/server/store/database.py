@@ -87,8 +87,7 @@ Found = TypeVar("Found")
 
 
 class Store:
-    """One open database file. Reads need no lock; writes happen inside ``with store.write():``, and those
-    of rows that lock themselves in ``write_rows``."""
+    """One open database file. Reads need no lock; writes happen inside ``with store.write():`` or in ``write_rows``."""
 
     is_shared = False
     """Whether other processes may use the same rows."""
