@@ -13,7 +13,7 @@ import requests
 from docshare.server.pdf.child import BrokenWorkerError, WorkerProcess
 from docshare.server.pdf.probe import ConfinementProbe
 from docshare.server.pdf.worker.confine import LAYERS
-from tests.support.documents.pdfs import simple_pdf
+from tests.support.documents.pdfs import Sheet, lines_content, sheets_pdf, simple_pdf
 from tests.support.polling import wait_until
 from tests.support.servers.server_process import make_env, start_server
 
@@ -28,7 +28,8 @@ kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
 names = sys.argv[1].removeprefix("kill:").split(",")
 seccomp.SYSCALL_NUMBERS["landlock_create_ruleset"] = (444, 444)
 action = 0x80000000 if sys.argv[1].startswith("kill:") else seccomp.errno_action(errno.EPERM)
-seccomp.install_filter({name: seccomp.SyscallRule(action) for name in names}, rest_allowed=True)
+rules = {name: seccomp.SyscallRule(action) for name in names}
+seccomp.install_filter(seccomp.assemble_filter(rules, rest_allowed=True))
 os.execv(sys.argv[2], sys.argv[2:])
 """
 RENDER_AND_REPORT = """
@@ -43,6 +44,42 @@ except BrokenWorkerError as error:
     error_message = str(error)
 print(json.dumps({"missing": child.layers.list_missing(), "drawn": len(drawn), "error_message": error_message}))
 child.kill()
+"""
+# Print how many system calls read files while a worker draws text whose font is not embedded.
+COUNT_READS_OF_FONTS = """
+import io, sys
+from docshare.server.pdf.worker import main, render
+from docshare.server.pdf.worker.documents import OpenPdfDocument
+
+def count_reads():
+    with open("/proc/self/io") as file:
+        return int(dict(line.split(": ") for line in file)["syscr"])
+
+main.load_libraries(edits=False)
+document = OpenPdfDocument(io.BytesIO(open(sys.argv[1], "rb").read()))
+before = count_reads()
+render.render_jpeg(document, 1, 80)
+print(count_reads() - before)
+"""
+# Print how many Python functions a fork of a template calls to confine itself.
+COUNT_CALLS_OF_A_FORK = """
+import os, sys
+from docshare.server.pdf.worker import confine, template
+place = confine.enter_process_namespace()
+confine.prepare()
+reader, writer = os.pipe()
+child = template._fork(place)
+if child == 0:
+    calls = []
+    sys.setprofile(lambda frame, event, value: calls.append(event))
+    confine.confine(1 << 30, place)
+    sys.setprofile(None)
+    os.write(writer, str(calls.count("call")).encode())
+    os._exit(0)
+os.close(writer)
+calls = os.read(reader, 20)
+os.waitpid(child, 0)
+os.write(2, calls)
 """
 STRICT_LAYERS = {"processes", "namespaces", "root", "landlock", "seccomp"}
 
@@ -154,6 +191,20 @@ def test_a_worker_has_only_the_document_and_the_protocol_open(tmp_path: Path) ->
     finally:
         child.kill()
     assert opened == sorted(["/dev/null"] * 3 + ["socket", "pipe", str(document)])
+
+
+def test_a_worker_has_read_the_fonts_of_the_host_before_it_is_forked(write_file: Put) -> None:
+    document = write_file(sheets_pdf([Sheet(lines_content("words in Helvetica"))]))
+    command = [sys.executable, "-c", COUNT_READS_OF_FONTS, str(document)]
+    assert int(subprocess.run(command, capture_output=True, timeout=60, check=True).stdout) < 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems start workers without a template")
+def test_a_fork_confines_itself_in_few_calls(missing_layers: set[str]) -> None:
+    """The memory of each function that a fork calls is copied, so its number decides how long the fork takes."""
+    command = [sys.executable, "-c", COUNT_CALLS_OF_A_FORK]
+    calls = int(subprocess.run(command, capture_output=True, timeout=60, check=True).stderr)
+    assert calls < 260, missing_layers
 
 
 @pytest.mark.parametrize(

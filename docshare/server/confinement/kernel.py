@@ -24,6 +24,8 @@ ALL_SECUREBITS = 0b11101111
 
 _CAPABILITY_VERSION_3 = 0x20080522
 _CAPABILITY_COUNT = 64
+_CapabilityHeader = ctypes.c_uint32 * 2
+_CapabilitySets = ctypes.c_uint32 * 6
 
 
 def call_libc(name: str, *arguments: object) -> int:
@@ -37,7 +39,13 @@ def call_libc(name: str, *arguments: object) -> int:
 
 @cache
 def _open_libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if LINUX:
+        for name in ("capget", "capset", "setns", "syscall", "unshare"):
+            getattr(libc, name)  # finds it, which forks of this process then need not do
+        libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
+        libc.mount.argtypes = [*[ctypes.c_char_p] * 3, ctypes.c_ulong, ctypes.c_char_p]
+    return libc
 
 
 def syscall(name: str, number: int, *arguments: object) -> int:
@@ -51,12 +59,13 @@ def syscall(name: str, number: int, *arguments: object) -> int:
 
 def prctl(option: int, value: int = 0, extra: int = 0) -> int:
     """Call ``prctl``. Raises OSError."""
-    return call_libc("prctl", *(ctypes.c_ulong(number) for number in (option, value, extra, 0, 0)))
+    return call_libc("prctl", option, value, extra, 0, 0)
 
 
+@cache
 def is_filtered() -> bool:
-    """Return whether this process has, or may have, a seccomp filter. Reads ``/proc``, because a filter can kill the
-    process for calling ``prctl``."""
+    """Return whether this process had, or may have had, a seccomp filter at the first call; its forks inherit it. Reads
+    ``/proc``, because a filter can kill the process for calling ``prctl``."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -67,9 +76,10 @@ def is_filtered() -> bool:
 def drop_bounding_set() -> None:
     """Drop all capabilities from the bounding set, so that programs started later cannot gain any. Without permission,
     do nothing."""
-    with contextlib.suppress(OSError):  # no permission, or past the last capability
-        for number in range(_CAPABILITY_COUNT):
-            prctl(PR_CAPBSET_DROP, number)
+    libc = _open_libc()
+    for number in range(_CAPABILITY_COUNT):
+        if libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0) < 0:
+            return  # no permission, or past the last capability
 
 
 def drop_capabilities() -> None:
@@ -78,8 +88,7 @@ def drop_capabilities() -> None:
     for option, value in ((PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL), (PR_SET_SECUREBITS, ALL_SECUREBITS)):
         with contextlib.suppress(OSError):  # an old kernel, or no permission
             prctl(option, value)
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    sets = (ctypes.c_uint32 * 6)()
+    header, sets = _CapabilityHeader(_CAPABILITY_VERSION_3, 0), _CapabilitySets()
     call_libc("capset", header, sets)
     call_libc("capget", header, sets)
     if any(sets):

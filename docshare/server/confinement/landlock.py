@@ -42,7 +42,7 @@ def landlock_version() -> int:
     return kernel.syscall("landlock", _CREATE_RULESET, None, 0, _VERSION_FLAG)
 
 
-def restrict_thread(allowed: Iterable[tuple[Path, int]] = (), writable: Iterable[Path] = ()) -> int:
+def restrict_thread(allowed: Iterable[tuple[str | Path, int]] = (), writable: Iterable[Path] = ()) -> int:
     """Deny this thread all files except those below ``allowed`` and ``writable``, all TCP, and signals to other
     processes. Return the Landlock ABI version.
 
@@ -66,13 +66,13 @@ def restrict_thread(allowed: Iterable[tuple[Path, int]] = (), writable: Iterable
     return known
 
 
-def _add_rule(ruleset: int, path: Path, rights: int) -> None:
+def _add_rule(ruleset: int, path: str | Path, rights: int) -> None:
     try:
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        beneath = _PathBeneath(rights if path.is_dir() else rights & _FILE_ONLY_RIGHTS, handle)
+        beneath = _PathBeneath(rights if os.path.isdir(path) else rights & _FILE_ONLY_RIGHTS, handle)
         kernel.syscall("landlock_add_rule", _ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(beneath), 0)
     finally:
         os.close(handle)

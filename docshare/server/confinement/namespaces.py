@@ -70,24 +70,22 @@ def enter(handle: int, kind: int) -> None:
     kernel.call_libc("setns", ctypes.c_int(handle), ctypes.c_int(kind))
 
 
-def mount_only(paths: Iterable[Path]) -> None:
-    """Replace the root directory with one that contains only ``paths``, read-only. Devices are allowed.
+def mount_only(paths: Iterable[str]) -> None:
+    """Replace the root directory with one that contains only the absolute ``paths``, read-only. Devices are allowed.
 
     Requires a separate mount namespace. Raises OSError.
     """
     os.umask(0o022)  # makes ``paths`` accessible after a later change of user
     mount("none", "/", None, REC | PRIVATE)
-    root = Path("/proc")  # a temporary mount point that exists on every Linux system
-    mount("tmpfs", str(root), "tmpfs", SAFE_MOUNT_FLAGS, "mode=755,size=64k")
-    for path in paths:
-        if path.exists():
-            device_flag = 0 if path.is_char_device() else ATTR_NODEV
-            flags = ATTR_RDONLY | ATTR_NOSUID | ATTR_NOEXEC | device_flag
-            bind_mount(path, path_beneath(root, path), BIND | REC, flags)
+    root = "/proc"  # a temporary mount point that exists on every Linux system
+    mount("tmpfs", root, "tmpfs", SAFE_MOUNT_FLAGS, "mode=755,size=64k")
+    for path in filter(os.path.exists, paths):
+        device_flag = ATTR_NODEV if os.path.isdir(path) else 0
+        bind_mount(path, root + path, BIND | REC, ATTR_RDONLY | ATTR_NOSUID | ATTR_NOEXEC | device_flag)
     move_to_root(root)
 
 
-def move_to_root(root: Path) -> None:
+def move_to_root(root: str | Path) -> None:
     """Make the mount at ``root`` the root directory, read-only. Raises OSError."""
     os.chdir(root)
     mount(".", "/", None, MOVE)
@@ -96,13 +94,13 @@ def move_to_root(root: Path) -> None:
     set_mount_attributes("/", ATTR_RDONLY, 0)
 
 
-def bind_mount(source: Path, target: Path, how: int, attributes: int) -> None:
+def bind_mount(source: str | Path, target: str | Path, how: int, attributes: int) -> None:
     """Create ``target`` and mount ``source`` there with the restrictions ``attributes``. Raises OSError."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        target.mkdir(exist_ok=True)
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
     else:
-        target.touch()
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
     mount(str(source), str(target), None, how)
     set_mount_attributes(str(target), attributes, RECURSIVE)
 
@@ -126,4 +124,4 @@ def set_mount_attributes(path: str, attributes: int, flags: int) -> None:
 def mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
     """Call ``mount``. Raises OSError."""
     texts = [text.encode() if text is not None else None for text in (source, target, kind, options)]
-    kernel.call_libc("mount", *texts[:3], ctypes.c_ulong(flags), texts[3])
+    kernel.call_libc("mount", *texts[:3], flags, texts[3])

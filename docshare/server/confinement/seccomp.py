@@ -49,10 +49,11 @@ def errno_action(number: int) -> int:
     return _RETURN_ERRNO | number
 
 
-def build_worker_rules(*, may_read: bool) -> dict[str, SyscallRule]:
+def build_worker_rules(*, may_read: bool, process_id: int) -> dict[str, SyscallRule]:
     """Return rules for a process that renders and edits documents: memory, time, and open file descriptors.
 
-    ``may_read`` allows opening files for reading. Use it only if another layer hides sensitive files.
+    ``may_read`` allows opening files for reading. Use it only if another layer hides sensitive files. ``process_id`` is
+    the ID of the process in its process namespace.
     """
     rules = {name: SyscallRule() for name in _WORKER_SYSCALLS}
     rules |= {name: SyscallRule(errno_action(errno.EACCES)) for name in _DENIED_SYSCALLS}
@@ -73,7 +74,7 @@ def build_worker_rules(*, may_read: bool) -> dict[str, SyscallRule]:
         "newfstatat": SyscallRule() if may_read else by_handle,
         "fcntl": SyscallRule(argument=1, values=(1, 2, 3, _F_DUPFD_CLOEXEC), otherwise=errno_action(errno.EPERM)),
         "prlimit64": SyscallRule(argument=0, values=(0,)),  # only its own limits, which it can only lower
-        "tgkill": SyscallRule(argument=0, values=(os.getpid(),)),  # abort()
+        "tgkill": SyscallRule(argument=0, values=(process_id,)),  # abort()
         "ioctl": SyscallRule(errno_action(errno.ENOTTY)),
         "prctl": SyscallRule(errno_action(errno.EPERM)),
     }
@@ -102,21 +103,33 @@ def build_program_rules(*, sockets_apart: bool) -> dict[str, SyscallRule]:
     return rules
 
 
-def install_filter(rules: Mapping[str, SyscallRule], *, rest_allowed: bool = False) -> None:
-    """Filter the system calls of all threads of this process and of its children, permanently.
+def assemble_filter(rules: Mapping[str, SyscallRule], *, rest_allowed: bool = False) -> ctypes.Array[ctypes.c_char]:
+    """Return the filter for ``install_filter`` that applies ``rules``.
 
-    Calls without a rule kill the process, or are allowed with ``rest_allowed``. Requires ``PR_SET_NO_NEW_PRIVS``.
-    Raises OSError if the kernel or the architecture does not support the filter.
+    Calls without a rule kill the process, or are allowed with ``rest_allowed``. Raises OSError if the architecture is
+    not supported.
     """
+    column, architecture = _find_machine()
+    program = b"".join(struct.pack("<HBBI", *line) for line in _assemble(rules, column, architecture, rest_allowed))
+    return ctypes.create_string_buffer(program, len(program))
+
+
+def install_filter(program: ctypes.Array[ctypes.c_char]) -> None:
+    """Filter the system calls of all threads of this process and of its children with ``program``, permanently.
+
+    Requires ``PR_SET_NO_NEW_PRIVS``. Raises OSError if the kernel or the architecture does not support the filter.
+    """
+    column, _ = _find_machine()
+    header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(program))
+    if kernel.syscall("seccomp", _SECCOMP_NUMBERS[column], _SET_MODE_FILTER, _TSYNC, header):
+        raise OSError(errno.EBUSY, "seccomp: a thread has another filter")
+
+
+def _find_machine() -> tuple[int, int]:
     machine = os.uname().machine
     if machine not in _MACHINES:
         raise OSError(errno.ENOSYS, f"system call numbers for {machine} are unknown")
-    column, architecture = _MACHINES[machine]
-    program = b"".join(struct.pack("<HBBI", *line) for line in _assemble(rules, column, architecture, rest_allowed))
-    code = ctypes.create_string_buffer(program, len(program))
-    header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
-    if kernel.syscall("seccomp", _SECCOMP_NUMBERS[column], _SET_MODE_FILTER, _TSYNC, header):
-        raise OSError(errno.EBUSY, "seccomp: a thread has another filter")
+    return _MACHINES[machine]
 
 
 def _assemble(

@@ -224,7 +224,7 @@ def _drop_rights(job: JailJob, uid: int) -> dict[str, str]:
         ),
         "capabilities": kernel.drop_capabilities,
         "landlock": lambda: landlock.restrict_thread(_readable_paths(job), _writable_paths(job)),
-        "seccomp": lambda: seccomp.install_filter(rules, rest_allowed=True),
+        "seccomp": lambda: seccomp.install_filter(seccomp.assemble_filter(rules, rest_allowed=True)),
     }
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     for name, step in steps.items():

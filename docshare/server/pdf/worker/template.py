@@ -16,7 +16,6 @@ import json
 import os
 import signal
 import socket
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -101,6 +100,7 @@ def _load(*, edits: bool) -> None:
     of its own instead of 1.6 MB.
     """
     main.load_libraries(edits=edits)
+    confine.prepare()
     gc.collect()
     gc.freeze()
 
@@ -117,7 +117,7 @@ def _fork_worker(
                 os.dup2(stream, number)
                 os.close(stream)
             # The ID of this process on the host, where /proc was mounted.
-            run_worker(memory_bytes, timeout_s, replace(place, number=int(os.readlink("/proc/self"))))
+            run_worker(memory_bytes, timeout_s, ProcessPlace(int(os.readlink("/proc/self")), place.refusal))
         finally:
             os._exit(1)
     try:
