@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from docshare.client import Client
     from docshare.client.options import Exchange
 
+_LOCAL_PROFILE = "local"  # the profile that ``docshare serve`` keeps
 _MAX_TIMEOUT_S = 366 * 86_400.0  # sockets reject much longer ones
 _SECRET_NAMES = ("authorization", "cookie", "token", "secret", "password", "code")
 
@@ -25,13 +26,12 @@ def make_anonymous_client(context: "Context", base: str | None = None) -> "Clien
     return build_client(context, base or str(resolve_setting(context, "url").value), None)
 
 
-def build_client(
-    context: "Context", base: str, token: str | Callable[[], str] | None, local_server: "LocalServer | None" = None
-) -> "Client":
+def build_client(context: "Context", base: str, token: str | Callable[[], str] | None) -> "Client":
     """Return a client of the server at ``base`` that uses ``token``, whatever is in effect. Raises ``BadAddress``."""
     from docshare.cli.framework.http_library import CommandClient
     from docshare.client.http.clock import Clock
 
+    local_server = _find_local_server(context, base)
     client = CommandClient(
         base,
         token,
@@ -50,6 +50,16 @@ def build_client(
     if local_server is not None:
         client.connect_through(local_server)
     return client
+
+
+def _find_local_server(context: "Context", base: str) -> "LocalServer | None":
+    """Return access to the server on this host's data directory, if it is the one at ``base``."""
+    if not (context.data_dir / "server.json").is_file():
+        return None
+    from docshare.cli.framework.local_server import read_local_server
+
+    by_profile = resolve_setting(context, "url").origin == f"profile {_LOCAL_PROFILE}"
+    return read_local_server(context.data_dir, base, by_public_address=by_profile)
 
 
 def _find_timeout(context: "Context") -> float:

@@ -18,10 +18,8 @@ from docshare.client.address import parse_origin
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
-    from docshare.cli.framework.local_server import LocalServer
     from docshare.client import Client
 
-_LOCAL_PROFILE = "local"  # the profile that ``docshare serve`` keeps
 _COMMAND_TIMEOUT_S = 10
 _COMMAND_SOURCE = "token_command"
 _MIN_SECRET_CHARS = 6  # shorter secrets match ordinary words of the output and are not redacted
@@ -160,17 +158,7 @@ def make_client(context: "Context") -> "Client":
     if connection.token is None:
         hint = _FIRST_SERVER_HINT if connection.url.origin == "built-in" else _LOGIN_HINT
         raise Stop(ExitCode.CREDENTIAL, f"no credential for {connection.origin}: {connection.source}", hint=hint)
-    return build_client(context, str(connection.url.value), connection.token, _find_local_server(context, connection))
-
-
-def _find_local_server(context: "Context", connection: Connection) -> "LocalServer | None":
-    """Return access to the server on this host's data directory, if it is the one in effect."""
-    if not (context.data_dir / "server.json").is_file():
-        return None
-    from docshare.cli.framework.local_server import read_local_server
-
-    by_profile = connection.url.origin == f"profile {_LOCAL_PROFILE}"
-    return read_local_server(context.data_dir, connection.origin, by_public_address=by_profile)
+    return build_client(context, str(connection.url.value), connection.token)
 
 
 _LOGIN_HINT = "Set DOCSHARE_TOKEN, or run: docshare auth login"

@@ -92,17 +92,29 @@ def _describe_credential(context: Context) -> str:
 
 
 def _suggest_login(context: Context, refusal: Problem) -> str:
-    """Return the login command with the scopes that the command needs and those the credential already has."""
+    """Return how to get a credential with the scopes that the command needs and those the credential already has."""
     connection, found = context.connection, find_scopes(context.words)
+    if found is not None and found.is_personal:
+        return "This command needs a personal API key: create one on the account page of the server."
     name, origin = connection.profile.value, connection.origin
     saved = credentials.load(context.config_dir, name) if name else None
-    held = (saved.scopes or "").split() if saved and saved.origin == origin else []
-    lacking = re.findall(r'scope="([^"]+)"', str(refusal.headers.get("WWW-Authenticate", "")))
-    wanted = dict.fromkeys([*held, *(found.needed + found.useful if found else ()), *" ".join(lacking).split()])
-    where = f"--profile {name}" if saved and saved.origin == origin else f"--url {origin}"
-    line = f"docshare auth login --scope {','.join(wanted)} {where}"
-    held_elsewhere = f", and unset {connection.source[4:]}" if connection.source.startswith("env ") else ""
-    return f"To log in with the required scopes: {line}{held_elsewhere}. An API key has all scopes." if wanted else ""
+    is_saved = saved is not None and saved.origin == origin
+    held = (saved.scopes or "").split() if saved and is_saved else []
+    challenge = next((value for key, value in refusal.headers.items() if key.lower() == "www-authenticate"), "")
+    lacking = " ".join(re.findall(r'scope="([^"]+)"', challenge)).split()
+    wanted = dict.fromkeys([*held, *(found.needed + found.useful if found else ()), *lacking])
+    if not wanted:
+        return ""
+    scopes = ",".join(wanted)
+    if connection.runs_command:
+        return f"The {connection.source} must print a token with these scopes: {scopes}."
+    is_given = connection.source.startswith("env ")
+    where = f"--profile {name}" if is_saved else f"--url {origin}"
+    if is_given and saved and is_saved and saved.scopes is None:  # an API key, which the login would replace
+        where = f"--profile {name}-login --url {origin}"
+    line = f"docshare auth login --scope {scopes} {where}"
+    held_elsewhere = f", and unset {connection.source[4:]}" if is_given else ""
+    return f"To log in with the required scopes: {line}{held_elsewhere}. An unrestricted API key has all scopes."
 
 
 def _describe_usage_error(error: Any) -> Failure:

@@ -20,10 +20,10 @@ class LocalServer:
     key: str
 
 
-def read_local_server(data_dir: Path, origin: str, *, by_public_address: bool) -> LocalServer | None:
-    """Return access to the server at ``origin`` if it runs on ``data_dir`` and answers on loopback, else None.
+def read_local_server(data_dir: Path, base: str, *, by_public_address: bool) -> LocalServer | None:
+    """Return access to the server at ``base`` if it runs on ``data_dir`` and answers on loopback, else None.
 
-    ``by_public_address``: ``origin`` may be its public URL. Return None, too, if the files are not readable.
+    ``by_public_address``: ``base`` may be its public URL. Return None, too, if the files are not readable.
     """
     try:
         record = json.loads((data_dir / "server.json").read_text(encoding="utf-8"))
@@ -34,14 +34,19 @@ def read_local_server(data_dir: Path, origin: str, *, by_public_address: bool) -
         key = (data_dir / "instance.key").read_text(encoding="ascii").strip()
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    known = (parse_origin(url), parse_origin(public)) if by_public_address else (parse_origin(url),)
-    if not key or origin not in known or not _is_local_address(url) or not _is_held(data_dir / "lock"):
+    is_meant = _is_loopback_port(base, url) or (by_public_address and parse_origin(base) == parse_origin(public))
+    if not key or not is_meant or not _is_loopback_port(url, url) or not _is_held(data_dir / "lock"):
         return None
     return LocalServer(url, key)
 
 
-def _is_local_address(url: str) -> bool:
-    return is_loopback(urlsplit(url).hostname or "")
+def _is_loopback_port(base: str, url: str) -> bool:
+    """Return whether ``base`` is the port of ``url`` on this host, whichever name of this host it has."""
+    try:
+        parts, known = urlsplit(base), urlsplit(url)
+        return is_loopback(parts.hostname or "") and (parts.scheme, parts.port) == (known.scheme, known.port)
+    except ValueError:
+        return False
 
 
 def _is_held(path: Path) -> bool:

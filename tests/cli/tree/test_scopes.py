@@ -94,3 +94,18 @@ def test_the_login_hint_includes_the_scopes_that_are_already_granted(
     finally:
         config.write_text(before)
     assert "docshare auth login --scope files:write,profile,files:read --profile scoped" in done.err
+
+
+def test_the_hint_for_a_profile_with_a_token_command_names_the_command(
+    instance: PopulatedInstance, make_token: Callable[..., str]
+) -> None:
+    url, config = instance.shell.env["DOCSHARE_URL"], instance.shell.home / "config" / "config.toml"
+    before = config.read_text()
+    command = f"echo {make_token('profile')}"
+    config.write_text(f'{before}\n[profiles.vault]\nurl = "{url}"\ntoken_command = "{command}"\n')
+    try:
+        done = instance("ls", "--profile", "vault", env={"DOCSHARE_TOKEN": ""})
+    finally:
+        config.write_text(before)
+    assert "The token_command of profile vault must print a token with these scopes: files:read." in done.err
+    assert "auth login" not in done.err

@@ -77,6 +77,48 @@ def test_profile_local_uses_loopback_without_limit_and_prints_public_links(
     assert "200" in where
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("discover",),
+        ("api", "GET", "/api/v1", "--no-auth"),
+        ("public", "metadata", "ID"),
+        ("public", "qr", "ID", "-o", "code.png"),
+    ],
+)
+def test_profile_local_uses_loopback_for_commands_without_a_credential(
+    local_server: LocalServerProcess, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "guest.pdf").write_bytes(simple_pdf(pages=1))
+    uploaded = local_server.run("upload", str(tmp_path / "guest.pdf"), "--json")
+    code = json.loads(uploaded.stdout)["shortId"]
+    done = run_docshare(
+        *(code if word == "ID" else word for word in words), "--retries", "0", env=local_server.env, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_each_name_of_this_host_is_free_of_the_limit(local_server: LocalServerProcess) -> None:
+    port = local_server.url.rpartition(":")[2]
+    access = {"DOCSHARE_URL": f"http://localhost:{port}", "DOCSHARE_TOKEN": local_server.token}
+    done = [local_server.run("whoami", "--max-wait", "0", "--retries", "0", **access) for _ in range(LIMIT + 1)]
+    assert {each.returncode for each in done} == {0}, done[-1].stderr
+
+
+def test_a_refused_request_shows_the_login_that_would_do(local_server: LocalServerProcess) -> None:
+    created = local_server.run("auth", "keys", "create", "--scope", "profile", "--json")
+    assert created.returncode == 0, created.stderr
+    narrow = json.loads(created.stdout)["key"]
+    done = local_server.run("api", "GET", "/events", DOCSHARE_TOKEN=narrow)
+    assert (
+        done.returncode,
+        f"docshare auth login --scope readership:read --profile local-login --url {PUBLIC}" in done.stderr,
+    ) == (5, True), done.stderr
+    done = local_server.run("auth", "keys", "list", DOCSHARE_TOKEN=narrow)
+    assert (done.returncode, "auth login" in done.stderr) == (5, False), done.stderr
+    assert "personal API key" in done.stderr
+
+
 def test_an_explicit_address_is_used_instead_of_loopback(local_server: LocalServerProcess) -> None:
     assert local_server.run("ls", "--url", PUBLIC, "--timeout", "1s", "--retries", "0").returncode == 11
     other = local_server.run("ls", DOCSHARE_URL=local_server.url, DOCSHARE_TOKEN=local_server.token)
