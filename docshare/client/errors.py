@@ -11,7 +11,7 @@
     ├── MissingCredential   neither argument, environment, nor profile has a credential
     ├── BadSignature        a webhook delivery is not genuine
     ├── WaitTimedOut        an awaited event did not happen in time
-    ├── LocalFileError      a local file cannot be read or written, or changed while it was sent
+    ├── LocalFileError      a local file cannot be read, written, or sent, or changed while it was sent
     └── TransportError      no usable response
         ├── NotConnected    nothing of the request left this machine
         ├── ConnectionLost  the connection broke after part of the request was sent

@@ -39,6 +39,12 @@ def test_the_documentation_contains_enough_commands() -> None:
     assert len(list_typed_commands()) > 150
 
 
+@pytest.mark.parametrize("line", sorted(line for line in {*list_typed_commands()} if "files:write" in line))
+def test_an_example_that_grants_writing_grants_reading(line: str) -> None:
+    """``push``, ``apply`` and ``settings set`` need both."""
+    assert "files:read,files:write" in line
+
+
 @pytest.mark.parametrize("line", sorted({*list_typed_commands()}))
 def test_a_command_of_the_documentation_is_valid(line: str) -> None:
     root = get_command(app)

@@ -36,7 +36,7 @@ class ExitCode(IntEnum):
 
 
 UNWRITABLE = "output"  # ``Stop.code`` for errors of standard output
-UNRENDERED = "template"  # ``Stop.code`` for rows that ``--template`` does not fit, found only once they exist
+UNRENDERED = "unrendered"  # ``Stop.code`` for rows that --query or --template does not fit, found once they exist
 
 MEANINGS: dict[ExitCode, str] = {
     ExitCode.OK: "Done. An empty list is success.",

@@ -17,6 +17,10 @@ from docshare.cli.terminal.text import clean
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
 
+_MAX_REASON_CHARS = 200
+# The exceptions of jmespath: its own errors are ValueErrors, and some expressions fail in Python, such as '[::0]'.
+_QUERY_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
+
 
 class Column(NamedTuple):
     """One column of the table for people.
@@ -103,7 +107,10 @@ class Emitter:
         self._record_once_keys(data)
         data = self._select(data)
         if self._template is not None:
-            self._print_lines(self._template(row) for row in normalize_rows(data))
+            rows = normalize_rows(data)
+            if self._query is not None or not self._spec.known_fields():
+                _check_template(str(self._ctx.options.template), rows)
+            self._print_lines(self._template(row) for row in rows)
         elif self._format == "json":
             self._ctx.print(self._format_json(data, pretty=self._ctx.stdout_tty))
         elif self._format == "jsonl":
@@ -302,38 +309,50 @@ def resolve_fields(context: "Context", spec: Spec) -> tuple[str, ...]:
 
 
 def compile_query(text: str | None, flag: str = "--query") -> Any:
-    """Return the compiled JMESPath of ``flag``, or None; raise Stop (2) if it is invalid."""
+    """Return the compiled JMESPath of ``flag``, or None; raise Stop (2) if it is invalid or calls an unknown
+    function."""
     if text is None:
         return None
     import jmespath
-    from jmespath.exceptions import JMESPathError
+    from jmespath.functions import Functions
 
     try:
-        return jmespath.compile(text)
-    except JMESPathError as error:
+        query = jmespath.compile(text)
+        unknown = sorted(_find_functions(query.parsed) - Functions.FUNCTION_TABLE.keys())
+    except _QUERY_ERRORS as error:
         raise Stop(
             ExitCode.USAGE, f"invalid {flag}: {_extract_reason(error)}", hint="See: docshare help query"
         ) from None
+    if unknown:
+        raise Stop(ExitCode.USAGE, f"invalid {flag}: unknown function: {unknown[0]}", hint="See: docshare help query")
+    return query
+
+
+def _find_functions(node: Mapping[str, Any]) -> set[str]:
+    """Return the names of the functions in a parsed expression."""
+    own = {str(node["value"])} if node["type"] == "function_expression" else set[str]()
+    return own.union(*(_find_functions(child) for child in node["children"] if isinstance(child, Mapping)))
 
 
 def run_query(query: Any, data: Any, flag: str = "--query") -> Any:
-    """Return the result of the expression on ``data``."""
-    from jmespath.exceptions import JMESPathError
-
+    """Return the result of the expression on ``data``. Raise Stop (2) if the expression does not fit it."""
     try:
         return query.search(data)
-    except JMESPathError as error:
-        raise Stop(
-            ExitCode.USAGE, f"{flag} failed: {_extract_reason(error)}", hint="See: docshare help query"
-        ) from None
+    except _QUERY_ERRORS as error:
+        detail = f"{flag} failed: {_extract_reason(error)}"
+        raise Stop(ExitCode.USAGE, detail, hint="See: docshare help query", code=UNRENDERED) from None
 
 
 def _extract_reason(error: Exception) -> str:
-    """Return the first line of a jmespath error; the others draw the expression with an arrow."""
+    """Return the first line of a jmespath error, shortened: the others draw the expression with an arrow, and it may
+    quote all data."""
+    if isinstance(error, RecursionError):
+        return "the expression is nested too deeply"
     message = (
         str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ").removesuffix(", for expression:")
     )
-    return message.removesuffix(":").strip()
+    message = message.removesuffix(":").strip()
+    return message if len(message) <= _MAX_REASON_CHARS else f"{message[:_MAX_REASON_CHARS]}..."
 
 
 def compile_template(text: str | None, known: Sequence[str] = ()) -> Callable[[Any], str] | None:
@@ -350,6 +369,18 @@ def compile_template(text: str | None, known: Sequence[str] = ()) -> Callable[[A
         hint = f"Did you mean {{{near[0]}}}?" if near else f"Fields: {', '.join(known)}."
         raise Stop(ExitCode.USAGE, f"--template: unknown field: {unknown}", hint=hint)
     return lambda row: "".join(piece if literal else format_cell(_get_key(row, piece)) for literal, piece in pieces)
+
+
+def _check_template(text: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Raise Stop (2) if ``--template`` has a key that none of the ``rows`` has."""
+    from docshare.cli.terminal.template import parse_template
+
+    heads = [key.partition(".")[0] for literal, key in parse_template(text) if not literal]
+    known = list(dict.fromkeys(key for row in rows for key in row))
+    unknown = next((head for head in heads if rows and head not in known), None)
+    if unknown is not None:
+        detail, hint = f"--template: no row has the field {unknown}", f"Fields: {', '.join(known)}."
+        raise Stop(ExitCode.USAGE, detail, hint=hint, code=UNRENDERED)
 
 
 def _get_key(row: Any, key: str) -> Any:

@@ -16,6 +16,7 @@ from docshare.client.errors import LocalFileError
 BLOCK_BYTES = 256 * 1024  # bytes
 # In a form these are the escapes of a quotation mark and a line break; filename* resolves the ambiguity.
 _AMBIGUOUS_NAME = re.compile(r"%(?:22|0d|0a)", re.IGNORECASE)
+_UNSENDABLE_NAME = re.compile(r"[\x00-\x1f\x7f]")  # a server rejects them without a reason, or stores other names
 
 
 class BinarySource(Protocol):
@@ -37,7 +38,8 @@ class MultipartFile:
         part: the name of the part with the file.
 
     ``started``: sending has begun; ``exhausted``: the last block is being sent, so the server may have the whole
-    request. Iterating raises ``LocalFileError`` if the file cannot be read or changes its size.
+    request. Raises ``LocalFileError`` if the file name contains control characters; iterating does so if the file
+    cannot be read or changes its size.
     """
 
     def __init__(
@@ -139,6 +141,8 @@ def _encode_fields(boundary: str, fields: Mapping[str, str]) -> bytes:
 def _encode_file_head(boundary: str, part: str, filename: str) -> bytes:
     # A name that is not UTF-8 on disk contains lone surrogates, which no server accepts.
     shown = os.fsencode(filename).decode("utf-8", "replace")
+    if _UNSENDABLE_NAME.search(shown):
+        raise LocalFileError(f"the file name {shown!r} contains control characters")
     disposition = f'form-data; name="{_quote(part)}"; filename="{_quote(shown)}"'
     if _AMBIGUOUS_NAME.search(shown):
         from urllib.parse import quote

@@ -44,16 +44,17 @@ def test_a_terminal_with_80_columns_shows_size_age_and_the_custom_link(shell: Sh
 @pytest.mark.parametrize(
     ("key", "first"),
     [("SIZE", "report 1.pdf"), ("-size", "report 3.pdf"), ("views", "report 3.pdf"), ("-uploaded", "report 3.pdf"),
-     ("name", "report 1.pdf"), ("createdAt", "report 1.pdf"), ("ID", "report 1.pdf")],
+     ("name", "report 1.pdf"), ("createdAt", "report 1.pdf"), ("ID", "report 1.pdf"), ("state", "report 3.pdf"),
+     ("-STATE", "report 2.pdf")],
 )  # fmt: skip
 def test_sort_accepts_names_of_columns_and_fields(shell: Shell, api: FakeApi, key: str, first: str) -> None:
-    api.files = [make_file(2), make_file(3), make_file(1)]
+    api.files = [make_file(2, protected=True), make_file(3, requireEmail=True), make_file(1)]
     assert shell("ls", "--sort", key, "--fields", "originalName").lines[0] == first
 
 
 def test_an_unknown_column_is_rejected_with_the_list_of_columns(shell: Shell, api: FakeApi) -> None:
     done = shell("ls", "--sort", "weight")
-    assert (done.code, "NAME, ID, LINK, VIEWS, SIZE, UPLOADED, EXPIRES" in done.err) == (2, True)
+    assert (done.code, "NAME, ID, LINK, VIEWS, SIZE, UPLOADED, EXPIRES, STATE" in done.err) == (2, True)
 
 
 def test_an_upload_with_a_slug_prints_the_custom_link(
@@ -86,11 +87,19 @@ def test_a_template_with_a_path_into_a_text_is_rejected(shell: Shell, api: FakeA
     assert shell("ls", "--template", "{slug.x}").out == "\n", "a missing value is empty"
 
 
-def test_an_upload_whose_template_does_not_fit_prints_its_link_on_stderr(
+@pytest.mark.parametrize("options", [("--template", "{shareUrl.x}"), ("--query", "length(nothing)")])
+def test_an_upload_whose_result_cannot_be_shown_as_asked_prints_its_link_on_stderr(
+    shell: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path, options: tuple[str, str]
+) -> None:
+    done = shell("upload", deck, *options)
+    assert (done.code, done.out, share_url(1) in done.err) == (2, "", True), done.err
+
+
+def test_an_unknown_function_of_a_query_is_refused_before_the_upload(
     shell: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path
 ) -> None:
-    done = shell("upload", deck, "--template", "{shareUrl.x}")
-    assert (done.code, done.out, share_url(1) in done.err) == (2, "", True), done.err
+    done = shell("upload", deck, "--query", "nope(@)")
+    assert (done.code, "unknown function: nope" in done.err, fake_uploads.uploads) == (2, True, []), done.err
 
 
 def test_a_template_suggests_similar_keys_and_accepts_keys_of_a_query(shell: Shell, api: FakeApi) -> None:
@@ -99,11 +108,29 @@ def test_a_template_suggests_similar_keys_and_accepts_keys_of_a_query(shell: She
     assert shell("ls", "--query", "[].{made: createdAt}", "--template", "{made}").out == "2026-09-01T12:00:00.000Z\n"
 
 
-@pytest.mark.parametrize("query", ["[", "a b", "foo[?", "'", "`", "@ ! ", "length(`1`)", "nope(@)"])
-def test_an_invalid_query_prints_one_clean_error(shell: Shell, api: FakeApi, query: str) -> None:
-    api.files = [make_file(1)]
-    done = shell("ls", "--query", query)
+@pytest.mark.parametrize("line", [("api", "GET", "/files"), ("ls", "--query", "[]")])
+def test_a_template_with_a_key_that_no_row_has_is_refused(shell: Shell, api: FakeApi, line: tuple[str, ...]) -> None:
+    api.files = [make_file(1), make_file(2) | {"label": "b"}]
+    done = shell(*line, "--template", "{nme}|")
+    assert (done.code, done.out, "no row has the field nme" in done.err) == (2, "", True), done.err
+    assert shell(*line, "--template", "{label}|").out == "|\nb|\n"
+
+
+@pytest.mark.parametrize("flag", ["--query", "--filter"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "[", "a b", "foo[?", "'", "`", "@ ! ", "length(`1`)", "nope(@)", "[?nope(size)]", "[].{a: nope(@)}",
+        "([@])[::0]", "ceil(`1e400`)", pytest.param("[" * 3000, id="deep brackets"),
+        pytest.param("!" * 3000, id="deep negations"), "starts_with([@], 'a')", "merge([@])", "avg([@])",
+    ],
+)  # fmt: skip
+def test_an_invalid_query_prints_one_short_clean_error(shell: Shell, api: FakeApi, query: str, flag: str) -> None:
+    api.files = [make_file(1) | {"originalName": "n" * 500}]
+    done = shell("ls", flag, query)
     assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 2), done.err
+    assert len(done.err) < 400
+    assert "unexpected" not in done.err
     assert "\\n" not in done.err
     assert "^" not in done.err
 

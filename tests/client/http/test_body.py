@@ -33,6 +33,12 @@ def test_a_standard_parser_can_parse_the_body() -> None:
     assert file.get_payload(decode=True) == b"%PDF-\r\n--x"
 
 
+@pytest.mark.parametrize("name", ["a\nb.pdf", "a\r\nX: y.pdf", "a\rb.pdf", "a\x1b[2J.pdf", "\0.pdf", "a\x7f.pdf"])
+def test_a_name_that_would_arrive_as_another_one_is_refused(name: str) -> None:
+    with pytest.raises(LocalFileError, match="control characters"):
+        MultipartFile(io.BytesIO(b""), name)
+
+
 @pytest.mark.parametrize(
     ("name", "media_type"),
     [("a.PDF", "application/pdf"), ("a.ppt", "application/vnd.ms-powerpoint"), ("a", "application/octet-stream"),
@@ -44,7 +50,7 @@ def test_the_part_names_its_media_type(name: str, media_type: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "shown"),
-    [("Übersicht.pdf", "Übersicht.pdf"), ("a\r\nX: y.pdf", "a%0D%0AX: y.pdf"), ("bad\udcff.pdf", "bad\ufffd.pdf")],
+    [("Übersicht.pdf", "Übersicht.pdf"), ('a"; x="y.pdf', "a%22; x=%22y.pdf"), ("bad\udcff.pdf", "bad\ufffd.pdf")],
 )
 def test_a_file_name_cannot_break_out_of_its_header(name: str, shown: str) -> None:
     head = join_body(MultipartFile(io.BytesIO(b""), name)).decode()

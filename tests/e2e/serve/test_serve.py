@@ -328,6 +328,9 @@ def test_every_line_of_a_json_log_is_json(env: dict[str, str], tmp_path: Path) -
     lines = [json.loads(each) for each in log.splitlines()]
     assert [each["level"] for each in lines if "TLS" in each["message"]] == ["warning"]
     assert "ds_live_" not in log
+    done = run_docshare("serve", "--ephemeral", "--port", "0", "--log", "json", "--exec", "true", env=env)
+    messages = [json.loads(each)["message"] for each in done.stderr.splitlines()]
+    assert [word for word in messages if word in ("started", "stopped")] == ["started", "stopped"]
     refused = run_docshare("serve", "--log=json", "--data", "/dev/null", env=env)
     assert (refused.returncode, json.loads(refused.stderr)["error"]["exit"]) == (2, 2)
 

@@ -61,23 +61,29 @@ def list_files(
         ctx.note(f"showing {len(listed)} of {len(kept)}")
 
 
-_COLUMNS = {column.title: column.key for column in FILE_LIST_SPEC.table if column.key in FILE_FIELDS}
+_COLUMNS = {column.title: column for column in FILE_LIST_SPEC.table}
 
 
 def _sort_files(files: Sequence[Mapping[str, Any]], key: str | None) -> Sequence[Mapping[str, Any]]:
     if key is None:
         return files
     given = key.removeprefix("-")
-    name = _COLUMNS.get(given.upper(), given)
-    if name.split(".")[0] not in FILE_FIELDS:
+    column = _COLUMNS.get(given.upper())
+    name = column.key if column else given
+    if column is None and name.split(".")[0] not in FILE_FIELDS:
         raise Stop(
             ExitCode.USAGE,
             f"--sort: unknown column or field: {given}",
             hint=f"Columns: {', '.join(_COLUMNS)}. Fields: docshare files list --fields '?'",
         )
-    have = [file for file in files if isinstance(get_nested(file, name), str | int | float)]
-    lack = [file for file in files if not isinstance(get_nested(file, name), str | int | float)]
-    have.sort(key=lambda file: _sort_key(get_nested(file, name)), reverse=key.startswith("-"))
+    words = column.show if column and name not in FILE_FIELDS else None  # only the table has this column
+
+    def find_value(file: Mapping[str, Any]) -> Any:
+        return get_nested(file, name) if words is None else words(file) or None
+
+    have = [file for file in files if isinstance(find_value(file), str | int | float)]
+    lack = [file for file in files if not isinstance(find_value(file), str | int | float)]
+    have.sort(key=lambda file: _sort_key(find_value(file)), reverse=key.startswith("-"))
     return have + lack
 
 

@@ -51,6 +51,7 @@ def wait(
     from docshare.cli.commands.files import polling
 
     ctx = current_context()
+    ctx.is_endless = True
     if (views is None) == (state is None):
         raise Stop(ExitCode.USAGE, "either --views or --state is required")
     printer = ctx.emitter(_WAIT_SPEC)

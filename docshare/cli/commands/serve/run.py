@@ -180,7 +180,7 @@ def _terminate_on_stop(stop: threading.Event, child: "subprocess.Popen[bytes]") 
 def _configure_log(ctx: Context, log: str, *, quiet: bool) -> None:
     from docshare.server.logs import LOGGER, configure_logging
 
-    configure_logging(log, access=not quiet)
+    configure_logging(log, access=not quiet or log == "json")
     if log == "json":  # from now on, every line on stderr is JSON
         ctx.log = lambda text, role: LOGGER.log(logging.WARNING if role in ("warn", "error") else logging.INFO, text)
 

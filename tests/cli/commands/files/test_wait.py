@@ -50,6 +50,15 @@ def test_a_condition_that_is_already_met_ends_at_once(document: FakeFile, shell:
     assert time.waits == []
 
 
+def test_ctrl_c_exits_with_130_without_an_error(document: FakeFile, shell: Shell, time: FakeTime) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    time.run_in_waits(None, interrupt)
+    done = shell("files", "wait", ID, "--views", "2")
+    assert (done.code, done.out, "interrupted" in done.err) == (130, "", False)
+
+
 @pytest.mark.parametrize(
     ("state", "change"),
     [
