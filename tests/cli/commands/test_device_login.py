@@ -62,6 +62,19 @@ def test_the_code_is_one_line_without_a_terminal(
     assert (saved["token"], saved["refresh"]) == (TOKENS["access_token"], TOKENS["refresh_token"])
 
 
+def test_a_login_to_another_profile_than_the_default_tells_how_to_use_it(
+    api: FakeApi, login: dict[str, Any], shell: Shell
+) -> None:
+    api.on("POST", POLL, TOKENS)
+    (shell.home / "config").mkdir(parents=True, exist_ok=True)
+    (shell.home / "config" / "config.toml").write_text('profile = "work"\n[profiles.work]\nurl = "https://w.example"\n')
+    done = log_in(shell, "--no-input")
+    assert done.code == 0
+    assert done.err.splitlines()[-1].endswith(
+        "use it with --profile 127-0-0-1, or make it the default: docshare profile use 127-0-0-1"
+    )
+
+
 def test_a_terminal_also_shows_a_qr_code(api: FakeApi, login: dict[str, Any], shell: Shell) -> None:
     api.on("POST", POLL, TOKENS)
     shell.tty = True

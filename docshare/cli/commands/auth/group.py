@@ -135,6 +135,8 @@ def login(
     credentials.save(ctx.config_dir, name, credential._replace(account=account.get("uuid")))
     cache.forget_home(ctx, name)
     ctx.note(f"logged in to {credential.origin}{f' as {email}' if email else ''}; profile {name}")
+    if ctx.config.default_profile not in (None, name):
+        ctx.note(f"use it with --profile {name}, or make it the default: docshare profile use {name}")
     if ctx.env.get("DOCSHARE_TOKEN"):
         ctx.warn("DOCSHARE_TOKEN is set and overrides the saved credential")
     return ExitCode.OK
