@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from docshare.client import Client
 
 _LAST_UPLOAD_FILE = "last.json"
+_MAX_LAST_UPLOADS = 100
 _MAX_LINES = 2000  # more lines would slow down the shell
 
 
@@ -66,9 +67,8 @@ def _store_last_upload(context: "Context", key: str, kept: Mapping[str, Any], su
             for name, row in _load_all_last_uploads(context).items()
             if " " in name and name != key and name not in superseded
         }  # without a space: an older format, by profile
-        replace_file(
-            context.state_dir / _LAST_UPLOAD_FILE, json.dumps({**rows, key: kept}, indent=2) + "\n", private=True
-        )
+        newest = dict([*rows.items(), (key, kept)][-_MAX_LAST_UPLOADS:])
+        replace_file(context.state_dir / _LAST_UPLOAD_FILE, json.dumps(newest, indent=2) + "\n", private=True)
 
 
 def _load_all_last_uploads(context: "Context") -> dict[str, Any]:

@@ -78,6 +78,19 @@ def test_entries_by_profile_of_an_older_version_are_dropped(
     assert "work" not in json.loads(state.read_text())
 
 
+def test_last_is_kept_for_the_hundred_newest_accounts(
+    work_shell: Shell, fake_uploads: FakeUploads, api: FakeApi, deck: Path
+) -> None:
+    state = work_shell.home / "state" / "last.json"
+    state.parent.mkdir(parents=True, exist_ok=True)
+    olds = [f"http://127.0.0.1:{port} {UUID.format(8)}" for port in range(9000, 9150)]
+    state.write_text(json.dumps(dict.fromkeys(olds, FILE)))
+    assert work_shell("upload", deck).code == 0
+    kept = list(json.loads(state.read_text()))
+    assert kept[:-1] == olds[-99:]
+    assert can_show_last(work_shell, api)
+
+
 def test_completions_belong_to_the_current_server_and_account(
     work_shell: Shell, api: FakeApi, time: FakeTime, capsys: pytest.CaptureFixture[str]
 ) -> None:
