@@ -1,6 +1,7 @@
-"""Write small files atomically, and readable by this user alone if they hold secrets.
+"""Write small files atomically, and readable by this user alone if they hold secrets; lock files.
 
-Shared by the command line and the library. Every function raises ``OSError``; the callers say what that means to them.
+Shared by the command line, the library, and the server. Functions raise ``OSError``; the callers say what that means to
+them.
 """
 
 import errno
@@ -82,6 +83,21 @@ def hold_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
         os.close(descriptor)
 
 
+def is_locked(path: Path) -> bool:
+    """Return whether the lock file ``path`` is locked; one that does not exist, or that cannot be opened, is not."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return False
+    try:
+        _look(descriptor)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 class LockError(OSError):
     """A lock file cannot be opened or locked. Not an error of what the lock protects."""
 
@@ -123,6 +139,9 @@ if os.name == "nt":  # pragma: no cover - the other half runs everywhere else
             return False
         return True
 
+    def _look(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+
 else:
     import fcntl
 
@@ -132,3 +151,6 @@ else:
         except BlockingIOError:
             return False
         return True
+
+    def _look(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # several readers of the state do not conflict

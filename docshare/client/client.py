@@ -84,14 +84,19 @@ class Client:
         allow_http: bool = False,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        local = None
         if base_url is None or (profile is not None and token is None):
             from docshare.client.login.profiles import find_connection
 
             access = find_connection(base_url, token, profile, os.environ, self._exchange_refresh_token)
-            base_url, token = access.url, access.token
-        self._address = parse_address(base_url, with_token=token is not None, allow_http=allow_http)
+            base_url, token, local = access.url, access.token, access.local
+        may_be_plain = allow_http or local is not None
+        self._address = parse_address(base_url, with_token=token is not None, allow_http=may_be_plain)
         self._token = token
-        self._options = ClientOptions(user_agent, timeout, retries, max_wait, on_wait, on_exchange, verify, clock)
+        self._options = ClientOptions(
+            user_agent, timeout, retries, max_wait, on_wait, on_exchange, verify, clock,
+            local_access=None if local is None else (local.url, local.key),
+        )  # fmt: skip
         self._meter = RateMeter()
         self._uploaded: set[str] = set()
 

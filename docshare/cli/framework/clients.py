@@ -12,11 +12,10 @@ from docshare.cli.local.settings import resolve_duration, resolve_setting
 
 if TYPE_CHECKING:
     from docshare.cli.framework.context import Context
-    from docshare.cli.framework.local_server import LocalServer
     from docshare.client import Client
+    from docshare.client.login.local_server import LocalServer
     from docshare.client.options import Exchange
 
-_LOCAL_PROFILE = "local"  # the profile that ``docshare serve`` keeps
 _MAX_TIMEOUT_S = 366 * 86_400.0  # sockets reject much longer ones
 _SECRET_NAMES = ("authorization", "cookie", "token", "secret", "password", "code")
 
@@ -56,9 +55,9 @@ def _find_local_server(context: "Context", base: str) -> "LocalServer | None":
     """Return access to the server on this host's data directory, if it is the one at ``base``."""
     if not (context.data_dir / "server.json").is_file():
         return None
-    from docshare.cli.framework.local_server import read_local_server
+    from docshare.client.login.local_server import LOCAL_PROFILE, read_local_server
 
-    by_profile = resolve_setting(context, "url").origin == f"profile {_LOCAL_PROFILE}"
+    by_profile = resolve_setting(context, "url").origin == f"profile {LOCAL_PROFILE}"
     return read_local_server(context.data_dir, base, by_public_address=by_profile)
 
 

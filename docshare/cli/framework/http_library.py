@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from docshare.client.client import Client
 
 if TYPE_CHECKING:
-    from docshare.cli.framework.local_server import LocalServer
     from docshare.client.http.transport import Transport
+    from docshare.client.login.local_server import LocalServer
     from docshare.client.types.account import Account
 
 _ENCODING_DETECTORS = ("chardet", "charset_normalizer")

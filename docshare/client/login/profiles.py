@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from docshare.client.address import parse_origin
 from docshare.client.errors import BadAddress, MissingCredential, Refused
+from docshare.client.login.local_server import LOCAL_PROFILE, LocalServer, read_local_server
 from docshare.directories import resolve_directory
 from docshare.private_files import read_file
 
@@ -31,10 +32,11 @@ _LOGIN_HINT = "Pass a token, set DOCSHARE_TOKEN, or run: docshare auth login"
 
 @dataclass(frozen=True)
 class ServerAccess:
-    """The ``url`` of a server and the ``token`` for it."""
+    """The ``url`` of a server and the ``token`` for it; ``local``: where it answers if it runs on this host."""
 
     url: str
     token: Token
+    local: LocalServer | None = None
 
     def __repr__(self) -> str:
         return f"ServerAccess(url={self.url!r}, token=***)"
@@ -63,7 +65,10 @@ def find_connection(
     if not isinstance(chosen, str):
         raise BadAddress("no server given", hint="Pass base_url, set DOCSHARE_URL, or name a profile.")
     given = token or ((env.get("DOCSHARE_TOKEN", "").strip() or None) if use_env else None)
-    return ServerAccess(chosen, given or _find_saved_token(folder, name, values or {}, parse_origin(chosen), exchange))
+    found = given or _find_saved_token(folder, name, values or {}, parse_origin(chosen), exchange)
+    is_of_profile = name == LOCAL_PROFILE and chosen == (values or {}).get("url")
+    data_dir = Path(resolve_directory("data", env))
+    return ServerAccess(chosen, found, read_local_server(data_dir, chosen, by_public_address=is_of_profile))
 
 
 def _find_saved_token(

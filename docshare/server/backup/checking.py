@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docshare.private_files import is_locked
 from docshare.server.backup import contents, placing, reading
 from docshare.server.backup.manifest import CONFIG, DATABASE, VAULT_KEY
 from docshare.server.store.blobs import BACKUP_LOCK, BlobStore, open_folder
 from docshare.server.store.database_file import DatabaseFile
-from docshare.server.store.lock import is_locked
 from docshare.server.store.master_keys import MasterKeyError
 from docshare.server.store.migrations import STEPS
 from docshare.server.store.tables import contents as content_rows

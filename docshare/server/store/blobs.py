@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Protocol
 
+from docshare.private_files import is_locked
 from docshare.server.rules.intake import MIN_FREE_DISK_BYTES
 from docshare.server.store.file_names import sync_directory
 from docshare.server.store.identity import write_private
-from docshare.server.store.lock import is_locked
 from docshare.server.store.segments import KEY_BYTES, SALT_BYTES, SegmentWriter
 from docshare.server.store.stored_bytes import StoredBytes
 from docshare.server.store.trees import is_old, remove_tree, require_directory

@@ -63,34 +63,14 @@ def read_holder(path: Path) -> int | None:
         return None
 
 
-def is_locked(path: Path) -> bool:
-    """Return whether the lock file ``path`` is locked; one that does not exist, or that cannot be opened, is not."""
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        _try(handle)
-    except OSError:
-        return True
-    finally:
-        os.close(handle)
-    return False
-
-
 if sys.platform == "win32":
     import msvcrt
 
     def _lock(handle: int) -> None:
         msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
 
-    _try = _lock
-
 else:
     import fcntl
 
     def _lock(handle: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def _try(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # several readers of the state do not conflict

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,23 @@ def test_profile_local_uses_loopback_for_commands_without_a_credential(
         *(code if word == "ID" else word for word in words), "--retries", "0", env=local_server.env, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["", "profile='local'"])
+def test_the_library_uses_loopback_without_limit_for_profile_local(
+    local_server: LocalServerProcess, arguments: str
+) -> None:
+    script = f"""
+from docshare import Client
+client = Client({arguments} {"," if arguments else ""} max_wait=0, retries=0)
+for _ in range({LIMIT + 1}):
+    client.account.show()
+print(client.origin, client.is_local)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=local_server.env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == f"{PUBLIC} True\n", done.stderr
 
 
 def test_each_name_of_this_host_is_free_of_the_limit(local_server: LocalServerProcess) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from docshare.private_files import is_locked
 from docshare.server.backup import placing, restoring, sources
 from docshare.server.config import Config
 from docshare.server.instance import open_instance
 from docshare.server.services.operations import sweeps
 from docshare.server.store.blobs import BACKUP_LOCK
-from docshare.server.store.lock import is_locked
 from tests.support.documents.pdfs import simple_pdf
 from tests.support.servers.instance_backup import Operator
 from tests.support.servers.server_process import COMMAND, make_env

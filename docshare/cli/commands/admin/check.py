@@ -21,6 +21,7 @@ from docshare.cli.framework.dry_run import DryRun
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.terminal import progress
 from docshare.cli.terminal.output import Column, Spec
+from docshare.private_files import is_locked
 
 app = App()
 
@@ -62,7 +63,6 @@ def check(
     """
     from docshare.server.backup.checking import InstanceCheck
     from docshare.server.runtime import open_vault
-    from docshare.server.store.lock import is_locked
 
     ctx = current_context()
     directory = require_instance(context, data)

@@ -16,14 +16,13 @@ from docshare.cli.local import cache
 from docshare.cli.local.config import save_profile
 from docshare.cli.local.credentials import Credential, load, save
 from docshare.client.address import parse_origin
+from docshare.client.login.local_server import LOCAL_PROFILE
 from docshare.contract.problems import Problem
 from docshare.contract.streams import DEFAULT_STREAM
 
 if TYPE_CHECKING:
     from docshare.server.instance import Instance
     from docshare.server.services.accounts.accounts import FirstRunResult
-
-LOCAL_PROFILE = "local"  # the profile that ``serve`` creates
 
 
 def share(ctx: Context, paths: Sequence[Path]) -> list[str]:

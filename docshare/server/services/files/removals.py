@@ -8,10 +8,10 @@ import logging
 import time
 from collections.abc import Sequence
 
+from docshare.private_files import is_locked
 from docshare.server import faults
 from docshare.server.runtime import Runtime
 from docshare.server.store.blobs import MAX_CRASH_ORPHANS, ORPHAN_AGE_MS, REMOVAL_JOB, StorageUnreachableError
-from docshare.server.store.lock import is_locked
 from docshare.server.store.tables import contents, removals
 
 _BATCH = 500

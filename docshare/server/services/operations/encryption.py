@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from docshare.contract.problems import Problem
+from docshare.private_files import is_locked
 from docshare.server import faults
 from docshare.server.backup.making import hold_backup_lock
 from docshare.server.config import ConfigError
@@ -19,7 +20,7 @@ from docshare.server.runtime import Runtime
 from docshare.server.services.files import removals, sealed_blobs
 from docshare.server.services.operations import secrets
 from docshare.server.store.blobs import StorageUnreachableError
-from docshare.server.store.lock import AlreadyLocked, is_locked
+from docshare.server.store.lock import AlreadyLocked
 from docshare.server.store.master_keys import KEY_BYTES, KeyFile, MasterKeyError
 from docshare.server.store.tables import assets, files, webhooks
 from docshare.server.store.tables import instance as instance_rows

@@ -1,15 +1,17 @@
 """Find the loopback URL and key of the server that runs on this host's data directory.
 
-They are in files that only the operator can read. Every command on this host reads them, so nothing of the server is
-imported.
+They are in files that only the operator can read.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from docshare.client.address import is_loopback, parse_origin
+from docshare.private_files import is_locked
+
+LOCAL_PROFILE = "local"  # the profile that ``docshare serve`` keeps
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class LocalServer:
     """``url``: where the server answers on this host; ``key``: the key of its data directory."""
 
     url: str
-    key: str
+    key: str = field(repr=False)
 
 
 def read_local_server(data_dir: Path, base: str, *, by_public_address: bool) -> LocalServer | None:
@@ -35,7 +37,7 @@ def read_local_server(data_dir: Path, base: str, *, by_public_address: bool) -> 
     except (OSError, ValueError, KeyError, TypeError):
         return None
     is_meant = _is_loopback_port(base, url) or (by_public_address and parse_origin(base) == parse_origin(public))
-    if not key or not is_meant or not _is_loopback_port(url, url) or not _is_held(data_dir / "lock"):
+    if not key or not is_meant or not _is_loopback_port(url, url) or not is_locked(data_dir / "lock"):
         return None
     return LocalServer(url, key)
 
@@ -47,9 +49,3 @@ def _is_loopback_port(base: str, url: str) -> bool:
         return is_loopback(parts.hostname or "") and (parts.scheme, parts.port) == (known.scheme, known.port)
     except ValueError:
         return False
-
-
-def _is_held(path: Path) -> bool:
-    from docshare.server.store.lock import is_locked
-
-    return is_locked(path)
