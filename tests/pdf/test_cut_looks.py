@@ -123,12 +123,28 @@ def add_word(pdf: pikepdf.Pdf) -> None:
     pdf.pages[1].contents_add(Stream(pdf, b"BT /F1 12 Tf 100 100 Td (more) Tj ET"))
 
 
-@pytest.mark.parametrize("change", [remove_word, rotate_page, add_word])
+def add_small_word(pdf: pikepdf.Pdf) -> None:
+    pdf.pages[1].contents_add(Stream(pdf, b"BT /F1 8 Tf 100 100 Td (more words) Tj ET"))
+
+
+@pytest.mark.parametrize("change", [remove_word, rotate_page, add_word, add_small_word])
 def test_a_copy_that_looks_different_is_rejected(write_file: Put, change: Callable[[pikepdf.Pdf], object]) -> None:
     before = OpenPdfDocument(write_file(pdfs.simple_pdf(pages=3)).open("rb"))
     comparison.require_same_looks(before, make_changed_document(lambda _: None), 1, 3, stamped=False)
     with pytest.raises(PdfRefused, match="looks"):
         comparison.require_same_looks(before, make_changed_document(change), 1, 3, stamped=False)
+    before.close()
+
+
+@pytest.mark.parametrize("font", ["Times-Bold", "Helvetica", "Symbol"])
+def test_a_copy_in_another_font_is_rejected(write_file: Put, font: str) -> None:
+    """The lines of small text are far apart, so each pixel of the pictures that are compared changes little."""
+    lines = "\n".join(["The quick brown fox jumps over the lazy dog"] * 30)
+    written = pdfs.sheets_pdf([pdfs.Sheet(pdfs.lines_content(lines, size=10, leading=2))])
+    wanted, found = (written.replace(b"/Helvetica", b"/" + name.encode(), 1) for name in ("Times-Roman", font))
+    before = OpenPdfDocument(write_file(wanted).open("rb"))
+    with pytest.raises(PdfRefused, match="looks"):
+        comparison.require_same_looks(before, found, 1, 1, stamped=False)
     before.close()
 
 

@@ -41,6 +41,16 @@ def test_an_owner_password_alone_does_not_lock_a_document(engine: PdfEngine, wri
     assert engine.inspect(write_file(pdfs.encrypted_pdf(owner="secret", pages=4))).total_pages == 4
 
 
+def test_a_document_that_only_one_engine_finds_locked_is_accepted(engine: PdfEngine, write_file: Put) -> None:
+    """pdfium reports a wrong password if the permissions are damaged."""
+    buffer = io.BytesIO()
+    with pikepdf.open(io.BytesIO(pdfs.simple_pdf(pages=3))) as pdf:
+        pdf.save(buffer, encryption=pikepdf.Encryption(owner="secret", user="", R=6))
+    head, mark, rest = buffer.getvalue().partition(b"/Perms <")
+    assert mark
+    assert engine.inspect(write_file(head + mark + b"0" * 32 + rest[32:])).total_pages == 3
+
+
 def test_a_user_password_is_rejected_with_a_hint(engine: PdfEngine, write_file: Put) -> None:
     problem = inspect_problem(engine, write_file(pdfs.encrypted_pdf(user="open sesame")))
     assert (problem.status, problem.code) == (422, "unprocessable")

@@ -87,6 +87,14 @@ def test_a_variant_with_its_own_page_range_has_its_own_warning(world: World, che
     )
 
 
+def test_a_restored_variant_is_tried(world: World) -> None:
+    uploaded = world.pia.upload(simple_pdf(pages=3))
+    path = f"/api/v1/files/{uploaded['uuid']}/variants/{create_variant(world, uploaded, pageRange=SECOND)['uuid']}"
+    world.pia.put(path, json={"revoked": True})
+    world.pia.replace(uploaded["uuid"], STATELESS_CHECKBOX_PDF)
+    assert "would look different" in world.pia.put(path, json={"revoked": False}).get_json()["downloadWarning"]
+
+
 def test_settings_of_the_file_are_tried_for_its_variants(world: World, checkbox_file: dict[str, Any]) -> None:
     """The variant inherits the page range and allows downloads, which the file does not."""
     made = create_variant(world, checkbox_file, allowDownload=True)
@@ -94,6 +102,57 @@ def test_settings_of_the_file_are_tried_for_its_variants(world: World, checkbox_
     assert get_download_warning(world, checkbox_file) is None
     listed = world.pia.get(f"/api/v1/files/{checkbox_file['uuid']}/variants").get_json()["variants"]
     assert [row["uuid"] for row in listed if "downloadWarning" in row] == [made["uuid"]]
+
+
+def test_each_of_many_variants_has_the_warning_of_its_copy(world: World, checkbox_file: dict[str, Any]) -> None:
+    """All of them share one copy."""
+    made = [create_variant(world, checkbox_file, pageRange=SECOND) for _ in range(25)]
+
+    def count_warnings() -> int:
+        listed = world.pia.get(f"/api/v1/files/{checkbox_file['uuid']}/variants").get_json()["variants"]
+        return sum("downloadWarning" in row for row in listed)
+
+    assert count_warnings() == len(made)
+    world.pia.replace(checkbox_file["uuid"], simple_pdf(pages=3))
+    assert count_warnings() == 0
+    world.pia.replace(checkbox_file["uuid"], STATELESS_CHECKBOX_PDF)
+    assert count_warnings() == len(made)
+
+
+@pytest.mark.parametrize("has_variant", [False, True])
+def test_a_change_of_another_setting_during_the_trial_keeps_its_result(
+    world: World, checkbox_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch, has_variant: bool
+) -> None:
+    made = create_variant(world, checkbox_file) if has_variant else checkbox_file
+    variant = f"/api/v1/files/{checkbox_file['uuid']}/variants/{made['uuid']}"
+    try_document = world.rt.pages.try_document
+
+    def try_while_the_owner_changes(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(world.rt.pages, "try_document", try_document)
+        put_settings(world, checkbox_file, viewerMode="swipe")
+        return try_document(*arguments, **options)
+
+    monkeypatch.setattr(world.rt.pages, "try_document", try_while_the_owner_changes)
+    if has_variant:
+        changed = world.pia.put(variant, json={"overrides": {"pageRange": SECOND}}).get_json()
+        assert "would look different" in changed["downloadWarning"]
+    else:
+        put_settings(world, checkbox_file, pageRange=SECOND)
+        assert "would look different" in (get_download_warning(world, checkbox_file) or "")
+
+
+def test_a_change_of_the_copy_during_the_trial_discards_its_result(
+    world: World, checkbox_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    try_document = world.rt.pages.try_document
+
+    def try_while_the_owner_changes(*arguments: Any, **options: Any) -> Any:
+        update_file_row(world, checkbox_file["uuid"], settings='{"pageRange":{"from":1,"to":1}}')
+        return try_document(*arguments, **options)
+
+    monkeypatch.setattr(world.rt.pages, "try_document", try_while_the_owner_changes)
+    put_settings(world, checkbox_file, pageRange=SECOND)
+    assert get_download_warning(world, checkbox_file) is None
 
 
 def test_replaced_content_is_tried(world: World, checkbox_file: dict[str, Any]) -> None:

@@ -5,7 +5,6 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from docshare.cli.commands.upload import new_version
-from docshare.cli.commands.upload.rows import describe_omitted_pictures
 from docshare.cli.framework import prompts
 from docshare.cli.framework.arguments import FileResolver
 from docshare.cli.framework.context import Context
@@ -38,12 +37,7 @@ def replace_document(
             raise item.refusal
         if not keep_anchors:
             _confirm(ctx, client, uuid, file)
-        row = new_version.replace_with_progress(ctx, client, uuid, item, keep_anchors=keep_anchors)
-        if row.get("warning"):
-            ctx.warn(str(row["warning"]))
-        if row.get("leftOut"):
-            ctx.warn(describe_omitted_pictures(item.path, row["leftOut"]))
-        return row
+        return new_version.replace_with_progress(ctx, client, uuid, item, keep_anchors=keep_anchors)
 
 
 def _confirm(ctx: Context, client: "Client", uuid: str, word: str) -> None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from docshare.cli.commands.browse import require_share_link
 from docshare.cli.commands.upload.file_limit import is_at_file_limit
 from docshare.cli.commands.upload.manifest import Entry, UploadManifest
-from docshare.cli.commands.upload.new_version import make_progress_callback
+from docshare.cli.commands.upload.new_version import make_progress_callback, warn_about_ranges
+from docshare.cli.commands.upload.rows import list_warnings
 from docshare.cli.framework.arguments import base_of
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.dry_run import format_body
@@ -83,9 +84,12 @@ def upload_with_progress(context: Context, client: "Client", item: Item) -> Row:
 
 
 def _send(context: Context, item: Item, send: Callable[..., Row]) -> Row:
-    """Open the document and return the response of ``send(file, report)``."""
+    """Open the document, return the response of ``send(file, report)``, and print the warnings in it."""
     with progress.show_progress(context, item.name, item.size) as bar, item.open() as file:
-        return send(file, make_progress_callback(bar, item.size, item.name))
+        row = send(file, make_progress_callback(bar, item.size, item.name))
+    for warning in list_warnings(item.path, row):
+        context.warn(warning)
+    return row
 
 
 class Pusher:
@@ -175,7 +179,9 @@ class Pusher:
             raise expired_error(known, "Delete it, then push again")
         status, file = "unchanged", known
         if not is_current(known, self._digest, self._find_entry()):
-            status, file = "replaced", {**known, **_send(self._ctx, self._item, self._make_replacer(known["uuid"]))}
+            sent = _send(self._ctx, self._item, self._make_replacer(known["uuid"]))
+            warn_about_ranges(self._ctx, sent, str(known["uuid"]))
+            status, file = "replaced", {**known, **sent}
         if self._slug is not None and known.get("slug") != self._slug:
             self._client.settings.write(known["uuid"], {"slug": self._slug})
         return self._build_row(status, file)

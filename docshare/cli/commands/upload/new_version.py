@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from docshare.cli.commands.upload.rows import list_warnings
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
@@ -42,10 +43,13 @@ def replace_with_progress(context: Context, client: "Client", file: str, item: I
     with progress.show_progress(context, item.name, item.size) as bar:
         report = make_progress_callback(bar, item.size, item.name)
         try:
-            return replace_content(context, client, file, item, keep_anchors=keep_anchors, report=report)
+            row = replace_content(context, client, file, item, keep_anchors=keep_anchors, report=report)
         except OSError as error:
             why = f"cannot read {item.path}: {error.strerror or error}"
             raise Stop(ExitCode.USAGE, why, code="local_file") from error
+    for warning in list_warnings(item.path, row):
+        context.warn(warning)
+    return row
 
 
 def replace_content(
@@ -68,7 +72,7 @@ def replace_content(
                 row = client.files.replace(
                     file, source, item.name, keep_anchors=keep_anchors, progress=report, digest=digest
                 )
-                _warn_about_ranges(context, row, file)
+                warn_about_ranges(context, row, file)
                 return row
         except Refused as refusal:
             refusal.hint = _choose_hint(refusal, file) or refusal.hint
@@ -79,7 +83,7 @@ def replace_content(
     raise AssertionError("the last attempt returns or raises")
 
 
-def _warn_about_ranges(context: Context, row: Row, file: str) -> None:
+def warn_about_ranges(context: Context, row: Row, file: str) -> None:
     """Warn about links that no longer show any pages."""
     if row.get("pageRangeEmpty"):
         context.warn("readers see no pages: the new version has none of the pages in the page range")

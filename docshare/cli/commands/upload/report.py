@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from docshare.cli.commands.upload.rows import describe_omitted_pictures, is_plain_requested
+from docshare.cli.commands.upload.rows import is_plain_requested, list_warnings
 from docshare.cli.commands.upload.send import Failure, Row, UploadResult
 from docshare.cli.commands.upload.settings import DEFAULT_FACTS, NewSettings, SettingsWriteError
 from docshare.cli.framework import failures
@@ -60,12 +60,8 @@ class UploadReport:
             row = self._succeeded[done.index] = done.row
             if row.get("recovered"):
                 self._ctx.note(f"the response was lost, but {row['path']} was uploaded")
-            if row.get("warning"):
-                self._ctx.warn(f"{row['path']}: {row['warning']}")
-            if row.get("leftOut"):
-                self._ctx.warn(describe_omitted_pictures(str(row["path"]), row["leftOut"]))
-            if row.get("downloadWarning"):
-                self._ctx.warn(f"{row['path']}: {row['downloadWarning']}")
+            for warning in list_warnings(str(row["path"]), row):
+                self._ctx.warn(warning)
         self._results[done.index] = row
         if self._printer.format == "jsonl":
             self._printer.emit_row(row)

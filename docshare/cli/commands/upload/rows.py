@@ -71,6 +71,15 @@ def build_upload_spec(context: "Context", key: str) -> Spec:
     return UPLOAD_SPEC._replace(plain=_STATUS_FIELDS if is_plain_requested(context) else (key,))
 
 
-def describe_omitted_pictures(path: str, pictures: Sequence[str]) -> str:
-    """Return the warning about linked ``pictures`` that the conversion of ``path`` left out."""
+def list_warnings(path: str, row: Mapping[str, Any]) -> list[str]:
+    """Return the warnings of the server about the document of ``path`` in the ``row`` of its upload."""
+    pictures = row.get("leftOut")
+    found = [row.get("warning"), row.get("downloadWarning")]
+    return [
+        *(f"{path}: {text}" for text in found if text),
+        *([_describe_omitted_pictures(path, pictures)] if pictures else []),
+    ]
+
+
+def _describe_omitted_pictures(path: str, pictures: Sequence[str]) -> str:
     return f"{path}: linked pictures were left out: {', '.join(map(str, pictures))}; embed them to share them"

@@ -21,7 +21,7 @@ from docshare.server.pdf.worker.documents import OpenPdfDocument, PdfRefused
 from docshare.server.pdf.worker.render import pixel_size
 
 _BUDGET_S = 2.0
-_IMAGE_WIDTH = 100  # pixels; a missing word changes a few of them
+_IMAGE_WIDTH = 200  # pixels; at 100, a page of 10 pt text in another font looks the same
 _DIFFERENCE_THRESHOLD = 32  # of 255
 _MAX_DIFFERENT_PIXELS = 3
 _WHITE = 0xFFFFFFFF

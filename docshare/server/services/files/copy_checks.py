@@ -23,13 +23,15 @@ from docshare.server.store.tables import sharing
 
 _MAX_TRIAL_S = 5.0
 _MAX_ATTEMPTS = 10  # of one job that did not get a worker
-_MAX_VARIANTS = 20  # variants of one file that are tried after one change
+_MAX_VARIANTS = 200  # of one file: all that it can have
+_MAX_COPIES = 20  # different copies that are tried after one change
 _WAIT_SLOTS = threading.BoundedSemaphore(2)  # threads of the server that may wait for a trial at once
 
 
 class _Trial(NamedTuple):
-    """A copy to try: the one that readers of ``link`` download."""
+    """A copy to try: the one that readers of ``link``, which has the UUID ``uuid``, download."""
 
+    uuid: str
     link: Link
     derivation: Derivation
 
@@ -61,21 +63,23 @@ def _after_commit() -> Iterator[None]:
 def _start_trials(rt: Runtime, name: str, uuids: Iterable[str]) -> None:
     """Store at once the results that do not need a trial; run the other trials in the background and wait briefly."""
     trials = []
-    for link in filter(None, (links.resolve(rt, uuid) for uuid in uuids)):
+    for uuid, link in ((uuid, links.resolve(rt, uuid)) for uuid in uuids):
+        if link is None:
+            continue
         wanted = downloads.find_reader_copy(rt, link)
         if wanted is not None and not rules.can_make_download(link.file.size, as_stored=False):
             downloads.store_warning(rt, link, "large")
         elif wanted is None or wanted.last < wanted.first:  # readers get the stored bytes, or no page
             downloads.store_warning(rt, link, None)
         else:
-            trials.append(_Trial(link, wanted))
+            trials.append(_Trial(uuid, link, wanted))
     if not trials:
         return
     done = threading.Event()
     rt.pages.offer_trial(name, _build_job(rt, name, trials, done))
     if _WAIT_SLOTS.acquire(blocking=False):
         try:
-            done.wait(_MAX_TRIAL_S)
+            done.wait(_MAX_TRIAL_S + 1)  # a trial that takes as long as it may has a result, too
         finally:
             _WAIT_SLOTS.release()
 
@@ -86,21 +90,38 @@ def _build_job(rt: Runtime, name: str, trials: list[_Trial], done: threading.Eve
 
     def run() -> None:
         while trials:
-            link, wanted = trials[0]
-            alike = (wanted.first, wanted.last, wanted.mark is None)  # watermarks differ only in their text
-            if alike not in found:
+            trial = trials[0]
+            alike = _liken(trial.derivation)
+            if alike not in found and len(found) < _MAX_COPIES:
                 try:
-                    found[alike] = _find_failure(rt, link, wanted)
+                    found[alike] = _find_failure(rt, trial.link, trial.derivation)
                 except _BusyError:
                     if next(refusals) < _MAX_ATTEMPTS:
                         rt.pages.offer_trial(name, run, last=True)
                         return
                     found[alike] = "late"
-            downloads.store_warning(rt, link, found[alike])
+            if alike in found:
+                _store_result(rt, trial, found[alike])
             trials.pop(0)
         done.set()
 
     return run
+
+
+def _store_result(rt: Runtime, trial: _Trial, failure: str | None) -> None:
+    """Store the result of ``trial``, unless the copy has changed since: that change starts another trial. Other
+    settings may have changed meanwhile."""
+    link = links.resolve(rt, trial.uuid)
+    if link is None or link.file.content_version != trial.link.file.content_version:
+        return
+    wanted = downloads.find_reader_copy(rt, link)
+    if wanted is not None and _liken(wanted) == _liken(trial.derivation):
+        downloads.store_warning(rt, link, failure)
+
+
+def _liken(wanted: Derivation) -> tuple[int, int, bool]:
+    """Return what decides whether a copy can be made. Watermarks differ only in their text."""
+    return wanted.first, wanted.last, wanted.mark is None
 
 
 class _BusyError(Exception):

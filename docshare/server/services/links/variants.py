@@ -90,7 +90,7 @@ def update(
         sharing.update_variant(rt.db, row.id, label=label, overrides=overrides, revoked_at=revoked_at)
         if wanted.revoked:
             purge.revoke_grants(rt, "variant_id", row.id)
-    if wanted.overrides is not None:
+    if wanted.overrides is not None or wanted.revoked is False:  # revoked variants are not tried
         copy_checks.try_variant(rt, row.uuid)
     return _get_variant(rt, file, row.uuid)
 

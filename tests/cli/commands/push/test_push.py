@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,22 @@ def test_the_first_push_uploads_and_later_pushes_replace(world: World, pia: Shel
     done = pia("push", report, "--slug", "q3")
     assert (done.code, done.out, done.err) == (0, f"{BASE_URL}/q3\n", "")
     assert world.http.get("/q3").status_code == 200
+
+
+def test_a_push_prints_the_warnings_about_its_document(
+    world: World, pia: Shell, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server warns of a page that is slow to render and of a version without the shared pages."""
+    inspect = world.rt.engine.inspect
+    monkeypatch.setattr(world.rt.engine, "inspect", lambda *sent: replace(inspect(*sent), is_slow=True))
+    report.write_bytes(TWO)
+    done = pia("push", report, "--slug", "q3")
+    slow = f"warning: {report}: Page 1 takes more than 2 seconds to render."
+    assert (done.code, slow in done.err) == (0, True)
+    assert pia("settings", "set", "slug:q3", "--pages", "2-2").code == 0
+    report.write_bytes(ONE)
+    done = pia("push", report, "--slug", "q3")
+    assert (done.code, slow in done.err, "readers see no pages" in done.err) == (0, True, True)
 
 
 def test_a_push_that_changes_nothing_sends_nothing(world: World, pia: Shell, report: Path) -> None:

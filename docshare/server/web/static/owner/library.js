@@ -91,7 +91,7 @@ function progress(upload, share) {
 
 /**
  * @param {Upload} upload
- * @param {{ uuid: string, shareUrl: string }} made
+ * @param {{ uuid: string, shareUrl: string, message: string, leftOut?: string[], warning?: string }} made
  */
 function finish({ file, words, bar, ways, clock }, made) {
   clearInterval(clock);
@@ -101,7 +101,9 @@ function finish({ file, words, bar, ways, clock }, made) {
   copy.addEventListener("click", () => copyLink(link, copy));
   bar.remove();
   words.replaceChildren(link);
-  if (made.leftOut) words.append(make("span", { class: "soft" }, ` ${made.message}`));
+  for (const note of [made.leftOut && made.message, made.warning].filter(Boolean)) {
+    words.append(make("span", { class: "soft" }, ` ${note}`));
+  }
   const settings = make("a", { class: "button small", href: `/files/${made.uuid}` }, "Settings");
   settings.setAttribute("aria-label", `Settings of ${file.name}`);
   ways.replaceChildren(copy, settings);
