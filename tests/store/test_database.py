@@ -86,13 +86,17 @@ def test_a_database_of_a_later_version_is_rejected(store: Store) -> None:
 Write = Callable[[Callable[[], object]], object]
 
 
-@pytest.fixture(params=["write", "write_rows"])
+@pytest.fixture(params=["write", "nested write", "write_rows"])
 def write(store: Store, request: pytest.FixtureRequest) -> Write:
     def run(change: Callable[[], object]) -> object:
         with store.write():
             return change()
 
-    return run if request.param == "write" else store.write_rows
+    def run_nested(change: Callable[[], object]) -> object:
+        with store.write():
+            return run(change)
+
+    return {"write": run, "nested write": run_nested, "write_rows": store.write_rows}[request.param]
 
 
 def test_a_failed_write_is_rolled_back(store: Store, write: Write) -> None:

@@ -66,14 +66,35 @@ class _Sqlite(SqliteDatabase):
 
     def commit(self) -> None:
         """Commit, and fail if SQLite has already rolled back the transaction by itself."""
+        self.require_transaction()
+        self.execute_sql("COMMIT")
+
+    def require_transaction(self) -> None:
+        """Raise OperationalError if SQLite has rolled back the transaction by itself."""
         if not self._in_transaction():
             raise OperationalError("the transaction was rolled back before its commit")
-        self.execute_sql("COMMIT")
 
     def rollback(self) -> None:
         """Roll back, unless SQLite did so by itself, as it does if the disk is full or fails."""
         if self._in_transaction():
             super().rollback()
+
+    def savepoint(self) -> Any:
+        """Return the context manager of a nested write."""
+        return _Savepoint(self)
+
+
+class _Savepoint(peewee._savepoint):
+    """A savepoint that does not hide the error for which SQLite has rolled back the whole transaction by itself: then
+    there is no savepoint left."""
+
+    def commit(self, begin: bool = True) -> None:
+        self.db.require_transaction()
+        super().commit(begin)
+
+    def rollback(self, begin: bool = True) -> None:
+        if self.db._in_transaction():
+            super().rollback(begin)
 
 
 Protected = int | str | Callable[[], int | None] | None
