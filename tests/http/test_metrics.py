@@ -12,6 +12,7 @@ from tests.support.outside.due_deliveries import deliver_due
 from tests.support.outside.queued_deliveries import create_webhook_for
 from tests.support.outside.receivers import record_replacements
 from tests.support.people.cast import World
+from tests.support.people.reader import FakeReader
 
 LABEL = r'[a-z_]+="(?:[^"\\\n]|\\["\\n])*"'
 SAMPLE = re.compile(rf"([a-z_]+)(?:\{{({LABEL}(?:,{LABEL})*)\}})? (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
@@ -60,6 +61,14 @@ def test_requests_are_counted_by_route_and_status_without_ids(world: World) -> N
     assert values[f'{name}{{{route},status="200"}}'] == 3
     assert values[f'{name}{{{route},status="404"}}'] == 1
     assert values[f'{name}{{method="GET",route="/<name>",status="200"}}'] == 1
+
+
+def test_only_counted_sessions_are_active(world: World) -> None:
+    reader = FakeReader(world, world.pia.upload()["shortId"])
+    reader.read_page(9, input=False)
+    assert read_values(world)["docshare_sessions_active"] == 0
+    reader.read_page(1)
+    assert read_values(world)["docshare_sessions_active"] == 1
 
 
 def test_unknown_methods_and_paths_share_one_series(world: World) -> None:

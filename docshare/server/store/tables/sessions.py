@@ -209,9 +209,10 @@ def list_account_newest(store: Store, owner_id: int, between: tuple[int, int], l
 
 
 def count_active(store: Store, heard_after: int) -> int:
-    """Return how many view sessions are open and had a beacon after ``heard_after`` (ms)."""
+    """Return how many counted view sessions are open and had a beacon after ``heard_after`` (ms)."""
     is_active = ViewSession.ended_at.is_null() & (ViewSession.heard_at > heard_after)
-    return int(ViewSession.select().where(is_active).count(store.engine))
+    is_counted = ViewSession.counted_at.is_null(False)
+    return int(ViewSession.select().where(is_active, is_counted).count(store.engine))
 
 
 def map_last_readings(store: Store, file_ids: str) -> dict[int, LastReading]:
