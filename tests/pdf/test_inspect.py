@@ -97,11 +97,13 @@ def test_the_error_of_a_file_does_not_depend_on_the_previous_file(write_file: Pu
 def test_a_repairable_file_is_accepted_and_stored_unchanged(
     engine: PdfEngine, write_file: Put, whole: bytes, broken: bytes
 ) -> None:
-    data = pdfs.simple_pdf(1).replace(whole, broken)
+    data = pdfs.simple_pdf(1, size=(300, 500)).replace(whole, broken)
     path = write_file(data)
-    assert engine.inspect(path).total_pages == 1
+    assert engine.inspect(path).sizes == [(300, 500)]
     assert [box.text for box in engine.text(path, 1).boxes] == ["Page 1 of 1"]
-    assert engine.render(path, 1, 800) == engine.render(write_file(pdfs.simple_pdf(1), "whole.pdf"), 1, 800)
+    assert engine.render(path, 1, 800) == engine.render(
+        write_file(pdfs.simple_pdf(1, size=(300, 500)), "whole.pdf"), 1, 800
+    )
     assert path.read_bytes() == data
 
 

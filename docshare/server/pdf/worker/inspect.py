@@ -22,16 +22,36 @@ _SPACE = re.compile("[\x00-\x20\x7f-\xa0\u2028\u2029]+")
 def measure_pages(document: OpenPdfDocument, max_pages: int) -> bytes:
     """Return the width and height of every page in points, after rotation, as consecutive native doubles.
 
-    A page that cannot be measured counts as US Letter. Raises PdfRefused ``pages`` for more than ``max_pages``.
+    A page that cannot be measured, even after a repair, counts as US Letter. Raises PdfRefused ``pages`` for more than
+    ``max_pages``, and ``repair``.
     """
     if document.count > max_pages:
         raise PdfRefused("pages")
     sizes = array("d")
-    size = pdfium.FS_SIZEF()
+    may_repair = True
     for index in range(document.count):
-        measured = pdfium.FPDF_GetPageSizeByIndexF(document.pdf, index, ctypes.byref(size))
-        sizes.extend(_usable_size(size.width, size.height) if measured else _FALLBACK_SIZE)
+        size = _measure_page(document, index)
+        if size is None and may_repair:
+            may_repair = False
+            _load_page(document, index)  # repairs the document if that fails
+            size = _measure_page(document, index)
+        sizes.extend(size or _FALLBACK_SIZE)
     return sizes.tobytes()
+
+
+def _measure_page(document: OpenPdfDocument, index: int) -> tuple[float, float] | None:
+    size = pdfium.FS_SIZEF()
+    measured = pdfium.FPDF_GetPageSizeByIndexF(document.pdf, index, ctypes.byref(size))
+    return _usable_size(size.width, size.height) if measured else None
+
+
+def _load_page(document: OpenPdfDocument, index: int) -> None:
+    try:
+        with document.page(index + 1):
+            pass
+    except PdfRefused as refused:
+        if refused.reason == "repair":
+            raise
 
 
 def _usable_size(width: float, height: float) -> tuple[float, float]:
