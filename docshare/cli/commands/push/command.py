@@ -30,7 +30,21 @@ def _render_row(row: Mapping[str, Any], context: Context) -> Iterator[str]:
 
 _PUSH_SPEC = Spec(
     plain=("url",),
-    fields=("status", "uuid", "shortId", "shareUrl", "contentVersion", "slug", "path", "size", "sha256"),
+    fields=(
+        "status",
+        "uuid",
+        "shortId",
+        "shareUrl",
+        "contentVersion",
+        "slug",
+        "path",
+        "size",
+        "sha256",
+        "warning",
+        "leftOut",
+        "pageRangeEmpty",
+        "emptyVariants",
+    ),
     id="shortId",
     human=_render_row,
     once=("url",),

@@ -32,7 +32,9 @@ _SLUG_CONFLICT_HINT = (
     "docshare files restore FILE. Deleting a file with docshare rm FILE --purge frees its slug at once."
 )
 _KEEP_ANCHORS_QUERY = "?clearAnchors=false"
-_RESULT_KEYS = ("uuid", "shortId", "shareUrl", "contentVersion")
+_RESULT_KEYS = (
+    "uuid", "shortId", "shareUrl", "contentVersion", "warning", "leftOut", "pageRangeEmpty", "emptyVariants",
+)  # fmt: skip
 
 
 def is_current(known: Mapping[str, Any], digest: str, entry: Mapping[str, Any] | None) -> bool:

@@ -72,8 +72,9 @@ def test_a_push_prints_the_warnings_about_its_document(
     assert (done.code, slow in done.err) == (0, True)
     assert pia("settings", "set", "slug:q3", "--pages", "2-2").code == 0
     report.write_bytes(ONE)
-    done = pia("push", report, "--slug", "q3")
+    done = pia("push", report, "--slug", "q3", "--json")
     assert (done.code, slow in done.err, "readers see no pages" in done.err) == (0, True, True)
+    assert (done.json["warning"].split(" takes")[0], done.json["pageRangeEmpty"]) == ("Page 1", True)
 
 
 def test_a_push_that_changes_nothing_sends_nothing(world: World, pia: Shell, report: Path) -> None:
