@@ -90,7 +90,7 @@ def is_locked(path: Path) -> bool:
     except OSError:
         return False
     try:
-        _look(descriptor)
+        _lock_shared(descriptor)
     except OSError:
         return True
     finally:
@@ -139,7 +139,7 @@ if os.name == "nt":  # pragma: no cover - the other half runs everywhere else
             return False
         return True
 
-    def _look(descriptor: int) -> None:
+    def _lock_shared(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 
 else:
@@ -152,5 +152,5 @@ else:
             return False
         return True
 
-    def _look(descriptor: int) -> None:
+    def _lock_shared(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # several readers of the state do not conflict

@@ -113,7 +113,7 @@ class WaitTimedOut(ClientError):
 
 
 class LocalFileError(ClientError):
-    """A local file cannot be read or written, or changed while it was sent."""
+    """A local file cannot be read, written, or sent, or changed while it was sent."""
 
     code = "local_file"
 

@@ -98,8 +98,9 @@ def _suggest_login(context: Context, refusal: Problem) -> str:
         return "This command needs a personal API key: create one on the account page of the server."
     name, origin = connection.profile.value, connection.origin
     saved = credentials.load(context.config_dir, name) if name else None
-    is_saved = saved is not None and saved.origin == origin
-    held = (saved.scopes or "").split() if saved and is_saved else []
+    if saved is not None and saved.origin != origin:
+        saved = None
+    held = (saved.scopes or "").split() if saved else []
     challenge = next((value for key, value in refusal.headers.items() if key.lower() == "www-authenticate"), "")
     lacking = " ".join(re.findall(r'scope="([^"]+)"', challenge)).split()
     wanted = dict.fromkeys([*held, *(found.needed + found.useful if found else ()), *lacking])
@@ -109,8 +110,8 @@ def _suggest_login(context: Context, refusal: Problem) -> str:
     if connection.runs_command:
         return f"The {connection.source} must print a token with these scopes: {scopes}."
     is_given = connection.source.startswith("env ")
-    where = f"--profile {name}" if is_saved else f"--url {origin}"
-    if is_given and saved and is_saved and saved.scopes is None:  # an API key, which the login would replace
+    where = f"--profile {name}" if saved else f"--url {origin}"
+    if is_given and saved and saved.scopes is None:  # an API key, which the login would replace
         where = f"--profile {name}-login --url {origin}"
     line = f"docshare auth login --scope {scopes} {where}"
     held_elsewhere = f", and unset {connection.source[4:]}" if is_given else ""

@@ -34,18 +34,13 @@ def read_local_server(data_dir: Path, base: str, *, by_public_address: bool) -> 
         if (data_dir / "lock").read_text(encoding="ascii").strip() != str(pid):
             return None
         key = (data_dir / "instance.key").read_text(encoding="ascii").strip()
+        place = urlsplit(url)
+        named = place._replace(netloc=f"localhost:{place.port or 80}").geturl()
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    is_meant = _is_loopback_port(base, url) or (by_public_address and parse_origin(base) == parse_origin(public))
-    if not key or not is_meant or not _is_loopback_port(url, url) or not is_locked(data_dir / "lock"):
+    # Another loopback address is not meant: another program may listen there.
+    known = {parse_origin(each) for each in (url, named, *([public] if by_public_address else []))}
+    if not key or parse_origin(base) not in known:
         return None
-    return LocalServer(url, key)
-
-
-def _is_loopback_port(base: str, url: str) -> bool:
-    """Return whether ``base`` is the port of ``url`` on this host, whichever name of this host it has."""
-    try:
-        parts, known = urlsplit(base), urlsplit(url)
-        return is_loopback(parts.hostname or "") and (parts.scheme, parts.port) == (known.scheme, known.port)
-    except ValueError:
-        return False
+    is_reachable = is_loopback(place.hostname or "") and is_locked(data_dir / "lock")
+    return LocalServer(url, key) if is_reachable else None

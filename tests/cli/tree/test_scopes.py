@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -79,6 +80,19 @@ def test_the_scope_table_names_existing_commands_and_help_and_manual_print_it(in
     assert "files:read, files:write." in render_pages(root)["man1/docshare-push.1"].replace("\\", "")
 
 
+@contextmanager
+def add_profile(instance: PopulatedInstance, name: str, **values: str) -> Iterator[None]:
+    """Add a profile for the server of ``instance`` during the block."""
+    config = instance.shell.home / "config" / "config.toml"
+    before, url = config.read_text(), instance.shell.env["DOCSHARE_URL"]
+    lines = [f'{key} = "{value}"' for key, value in {"url": url, **values}.items()]
+    config.write_text("\n".join([before, f"[profiles.{name}]", *lines, ""]))
+    try:
+        yield
+    finally:
+        config.write_text(before)
+
+
 def test_the_login_hint_includes_the_scopes_that_are_already_granted(
     instance: PopulatedInstance, make_token: Callable[..., str]
 ) -> None:
@@ -86,26 +100,15 @@ def test_the_login_hint_includes_the_scopes_that_are_already_granted(
 
     url, home = instance.shell.env["DOCSHARE_URL"], instance.shell.home / "config"
     save(home, "scoped", Credential(url, make_token("files:write", "profile"), scopes="files:write profile"))
-    config = home / "config.toml"
-    before = config.read_text()
-    config.write_text(f'{before}\n[profiles.scoped]\nurl = "{url}"\n')
-    try:
+    with add_profile(instance, "scoped"):
         done = instance("ls", "--profile", "scoped", env={"DOCSHARE_TOKEN": ""})
-    finally:
-        config.write_text(before)
     assert "docshare auth login --scope files:write,profile,files:read --profile scoped" in done.err
 
 
 def test_the_hint_for_a_profile_with_a_token_command_names_the_command(
     instance: PopulatedInstance, make_token: Callable[..., str]
 ) -> None:
-    url, config = instance.shell.env["DOCSHARE_URL"], instance.shell.home / "config" / "config.toml"
-    before = config.read_text()
-    command = f"echo {make_token('profile')}"
-    config.write_text(f'{before}\n[profiles.vault]\nurl = "{url}"\ntoken_command = "{command}"\n')
-    try:
+    with add_profile(instance, "vault", token_command=f"echo {make_token('profile')}"):
         done = instance("ls", "--profile", "vault", env={"DOCSHARE_TOKEN": ""})
-    finally:
-        config.write_text(before)
     assert "The token_command of profile vault must print a token with these scopes: files:read." in done.err
     assert "auth login" not in done.err

@@ -117,11 +117,17 @@ print(client.origin, client.is_local)
     assert done.stdout == f"{PUBLIC} True\n", done.stderr
 
 
-def test_each_name_of_this_host_is_free_of_the_limit(local_server: LocalServerProcess) -> None:
+def test_localhost_is_free_of_the_limit(local_server: LocalServerProcess) -> None:
     port = local_server.url.rpartition(":")[2]
     access = {"DOCSHARE_URL": f"http://localhost:{port}", "DOCSHARE_TOKEN": local_server.token}
     done = [local_server.run("whoami", "--max-wait", "0", "--retries", "0", **access) for _ in range(LIMIT + 1)]
     assert {each.returncode for each in done} == {0}, done[-1].stderr
+
+
+def test_another_loopback_address_is_another_server(local_server: LocalServerProcess) -> None:
+    port = local_server.url.rpartition(":")[2]
+    access = {"DOCSHARE_URL": f"http://127.0.0.2:{port}", "DOCSHARE_TOKEN": local_server.token}
+    assert local_server.run("whoami", "--retries", "0", **access).returncode == 11
 
 
 def test_a_refused_request_shows_the_login_that_would_do(local_server: LocalServerProcess) -> None:

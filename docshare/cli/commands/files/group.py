@@ -1,6 +1,7 @@
 """``docshare files``: list, show, download, replace, delete, and restore."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Annotated, Any
 
 import typer
@@ -77,14 +78,15 @@ def _sort_files(files: Sequence[Mapping[str, Any]], key: str | None) -> Sequence
             hint=f"Columns: {', '.join(_COLUMNS)}. Fields: docshare files list --fields '?'",
         )
     words = column.show if column and name not in FILE_FIELDS else None  # only the table has this column
+    values = [get_nested(file, name) if words is None else words(file) or None for file in files]
+    have = [(_sort_key(value), file) for value, file in zip(values, files, strict=True) if _is_sortable(value)]
+    lack = [file for value, file in zip(values, files, strict=True) if not _is_sortable(value)]
+    have.sort(key=itemgetter(0), reverse=key.startswith("-"))
+    return [file for _, file in have] + lack
 
-    def find_value(file: Mapping[str, Any]) -> Any:
-        return get_nested(file, name) if words is None else words(file) or None
 
-    have = [file for file in files if isinstance(find_value(file), str | int | float)]
-    lack = [file for file in files if not isinstance(find_value(file), str | int | float)]
-    have.sort(key=lambda file: _sort_key(find_value(file)), reverse=key.startswith("-"))
-    return have + lack
+def _is_sortable(value: Any) -> bool:
+    return isinstance(value, str | int | float)
 
 
 def _sort_key(value: Any) -> tuple[int, float, str]:

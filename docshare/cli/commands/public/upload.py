@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from docshare.cli.commands.upload.new_version import make_progress_callback, read_item
-from docshare.cli.commands.upload.rows import list_warnings
+from docshare.cli.commands.upload.rows import print_warnings
 from docshare.cli.framework.clients import make_anonymous_client
 from docshare.cli.framework.context import Context, current_context
 from docshare.cli.framework.dry_run import DryRunSend, print_requests
@@ -64,8 +64,7 @@ def upload(
             return print_requests(ctx, [("POST", "/api/files", f"file={item.name} ({item.size} bytes)")])
         kept = held.enter_context(create_secret_file(tokens_out)) if tokens_out else None
         result = _send(ctx, item)
-        for warning in list_warnings(item.path, result):
-            ctx.warn(warning)
+        print_warnings(ctx, item.path, result)
         result = move_tokens(result, kept)
     cache.remember_last_upload(ctx, result)
     printer.emit(result)

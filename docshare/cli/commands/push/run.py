@@ -7,7 +7,7 @@ from docshare.cli.commands.browse import require_share_link
 from docshare.cli.commands.upload.file_limit import is_at_file_limit
 from docshare.cli.commands.upload.manifest import Entry, UploadManifest
 from docshare.cli.commands.upload.new_version import make_progress_callback, warn_about_ranges
-from docshare.cli.commands.upload.rows import list_warnings
+from docshare.cli.commands.upload.rows import print_warnings
 from docshare.cli.framework.arguments import base_of
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.dry_run import format_body
@@ -89,8 +89,7 @@ def _send(context: Context, item: Item, send: Callable[..., Row]) -> Row:
     """Open the document, return the response of ``send(file, report)``, and print the warnings in it."""
     with progress.show_progress(context, item.name, item.size) as bar, item.open() as file:
         row = send(file, make_progress_callback(bar, item.size, item.name))
-    for warning in list_warnings(item.path, row):
-        context.warn(warning)
+    print_warnings(context, item.path, row)
     return row
 
 

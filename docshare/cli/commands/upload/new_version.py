@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from docshare.cli.commands.upload.rows import list_warnings
+from docshare.cli.commands.upload.rows import print_warnings
 from docshare.cli.framework.context import Context
 from docshare.cli.framework.exits import ExitCode, Stop
 from docshare.cli.framework.inputs import STDIN
@@ -47,8 +47,7 @@ def replace_with_progress(context: Context, client: "Client", file: str, item: I
         except OSError as error:
             why = f"cannot read {item.path}: {error.strerror or error}"
             raise Stop(ExitCode.USAGE, why, code="local_file") from error
-    for warning in list_warnings(item.path, row):
-        context.warn(warning)
+    print_warnings(context, item.path, row)
     return row
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from docshare.cli.commands.upload.rows import is_plain_requested, list_warnings
+from docshare.cli.commands.upload.rows import is_plain_requested, print_warnings
 from docshare.cli.commands.upload.send import Failure, Row, UploadResult
 from docshare.cli.commands.upload.settings import DEFAULT_FACTS, NewSettings, SettingsWriteError
 from docshare.cli.framework import failures
@@ -60,8 +60,7 @@ class UploadReport:
             row = self._succeeded[done.index] = done.row
             if row.get("recovered"):
                 self._ctx.note(f"the response was lost, but {row['path']} was uploaded")
-            for warning in list_warnings(str(row["path"]), row):
-                self._ctx.warn(warning)
+            print_warnings(self._ctx, str(row["path"]), row)
         self._results[done.index] = row
         if self._printer.format == "jsonl":
             self._printer.emit_row(row)

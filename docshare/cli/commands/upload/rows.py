@@ -71,15 +71,13 @@ def build_upload_spec(context: "Context", key: str) -> Spec:
     return UPLOAD_SPEC._replace(plain=_STATUS_FIELDS if is_plain_requested(context) else (key,))
 
 
-def list_warnings(path: str, row: Mapping[str, Any]) -> list[str]:
-    """Return the warnings of the server about the document of ``path`` in the ``row`` of its upload."""
+def print_warnings(context: "Context", path: str, row: Mapping[str, Any]) -> None:
+    """Print the warnings of the server about the document of ``path`` in the ``row`` of its upload."""
     pictures = row.get("leftOut")
-    found = [row.get("warning"), row.get("downloadWarning")]
-    return [
-        *(f"{path}: {text}" for text in found if text),
-        *([_describe_omitted_pictures(path, pictures)] if pictures else []),
-    ]
+    omitted = _describe_omitted_pictures(pictures) if pictures else None
+    for text in filter(None, (row.get("warning"), omitted, row.get("downloadWarning"))):
+        context.warn(f"{path}: {text}")
 
 
-def _describe_omitted_pictures(path: str, pictures: Sequence[str]) -> str:
-    return f"{path}: linked pictures were left out: {', '.join(map(str, pictures))}; embed them to share them"
+def _describe_omitted_pictures(pictures: Sequence[str]) -> str:
+    return f"linked pictures were left out: {', '.join(map(str, pictures))}; embed them to share them"

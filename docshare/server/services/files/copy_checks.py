@@ -63,7 +63,8 @@ def _after_commit() -> Iterator[None]:
 def _start_trials(rt: Runtime, name: str, uuids: Iterable[str]) -> None:
     """Store at once the results that do not need a trial; run the other trials in the background and wait briefly."""
     trials = []
-    for uuid, link in ((uuid, links.resolve(rt, uuid)) for uuid in uuids):
+    for uuid in uuids:
+        link = links.resolve(rt, uuid)
         if link is None:
             continue
         wanted = downloads.find_reader_copy(rt, link)

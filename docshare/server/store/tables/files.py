@@ -134,7 +134,7 @@ def has_warning(store: Store, file_id: int) -> bool:
 def store_warning(store: Store, file_id: int, reason: str | None, *, content_version: int, settings: str) -> None:
     """Store the download warning of a file, or erase it with None.
 
-    Nothing is stored if the file has changed since the copy was tried: the change starts another trial.
+    Nothing is stored if the file has changed since the caller read it.
     """
     store.execute(_STORE_WARNING, (reason, file_id, content_version, settings, reason))
 

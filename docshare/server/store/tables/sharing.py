@@ -172,7 +172,7 @@ def store_variant_warning(
 ) -> None:
     """Store the download warning of a variant, or erase it with None.
 
-    Nothing is stored if the variant or its file has changed since the copy was tried: the change starts another trial.
+    Nothing is stored if the variant or its file has changed since the caller read them.
     """
     tried = (overrides, reason, file_id, content_version, settings)
     store.execute(_STORE_VARIANT_WARNING, (reason, variant_id, *tried))
