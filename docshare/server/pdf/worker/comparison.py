@@ -85,7 +85,11 @@ def _is_page_alike(
         return True
     if before.size != after.size:
         return False
-    red, green, blue = PIL.ImageChops.difference(before, after).split()
+    if before.tobytes() == after.tobytes():  # nearly all pages; what follows takes twice as long as rendering
+        return True
+    # Blurred, because pdfium antialiases text in form fields differently from other text.
+    blurred = (picture.convert("RGB").filter(PIL.ImageFilter.BoxBlur(1)) for picture in (before, after))
+    red, green, blue = PIL.ImageChops.difference(*blurred).split()
     strongest = PIL.ImageChops.lighter(PIL.ImageChops.lighter(red, green), blue)
     return sum(strongest.histogram()[_DIFFERENCE_THRESHOLD:]) <= _MAX_DIFFERENT_PIXELS
 
@@ -115,6 +119,5 @@ def _render_small(page: pypdfium2.PdfPage, deadline: float) -> PIL.Image.Image |
             return None
         if page.formenv:
             pdfium.FPDF_FFLDraw(page.formenv, bitmap, page, 0, 0, wide, tall, 0, pdfium.FPDF_ANNOT)
-        # Blur, because pdfium antialiases text in form fields differently from other text.
-        picture: PIL.Image.Image = bitmap.to_pil().convert("RGB").filter(PIL.ImageFilter.BoxBlur(1))
+        picture: PIL.Image.Image = bitmap.to_pil().copy()
         return picture
