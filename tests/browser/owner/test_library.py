@@ -71,6 +71,23 @@ def test_selected_files_become_links_that_can_be_copied_and_are_listed(
     expect(library_page.locator("h1")).to_have_text(two)
 
 
+def test_what_the_server_says_about_a_document_stands_next_to_its_link(
+    library_page: Page, owner_server: ServerProcess
+) -> None:
+    answer = {
+        "uuid": "0b8e7d5c-3f0e-4f4f-9d0c-2a7b1f6c8e11",
+        "shareUrl": f"{owner_server.url}/aB3dE5fG7hJ9",
+        "message": "A linked picture was left out.",
+        "leftOut": ["https://example.org/a.png"],
+        "warning": "Page 1 is slow.",
+    }
+    library_page.route("**/api/account/files", lambda route: route.fulfill(json=answer))
+    library_page.locator("#file").set_input_files([make_payload("slow.pdf")])
+    line = find_upload_line(library_page, "slow.pdf")
+    for text in (answer["message"], answer["warning"]):
+        expect(line).to_contain_text(text)
+
+
 @pytest.mark.parametrize("where", ["h1", "#drop", ".top", "#library"])
 def test_files_can_be_dropped_anywhere_on_the_page(library_page: Page, where: str) -> None:
     files = [[f"dropped {number}.pdf", list(simple_pdf(pages=1))] for number in (1, 2)]
